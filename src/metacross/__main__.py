@@ -1,0 +1,5 @@
+"""``python -m metacross``."""
+
+from metacross.apps.cli import main
+
+main()

@@ -1,0 +1,140 @@
+"""Tags to entities and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacross.errors import DataError
+from metacross.text.sentences import Span
+from metacross.text.tags import (
+    Scheme,
+    SchemeRecogniser,
+    TagSet,
+    spans_from_tags,
+    split_tag,
+    tags_from_spans,
+)
+
+LABELS = ["PER", "LOC", "creative-work"]
+
+
+@st.composite
+def sentences_with_spans(draw, *, apart: bool = False):
+    """Spans in order that may touch, or with a word between them, and the number of words."""
+    spans, position = [], 0
+    for _ in range(draw(st.integers(0, 5))):
+        start = position + draw(st.integers(1 if apart else 0, 3))
+        end = start + draw(st.integers(1, 4))
+        spans.append(Span(start, end, draw(st.sampled_from(LABELS))))
+        position = end
+    return tuple(spans), position + draw(st.integers(0, 3))
+
+
+@pytest.mark.parametrize("scheme", [s for s in Scheme if s is not Scheme.IO])
+@given(sentences_with_spans())
+def test_entities_come_back_from_their_tags(scheme, sentence):
+    spans, n_words = sentence
+    assert spans_from_tags(tags_from_spans(spans, n_words, scheme)) == spans
+
+
+@given(sentences_with_spans(apart=True))
+def test_entities_that_do_not_touch_come_back_from_io_tags(sentence):
+    spans, n_words = sentence
+    assert spans_from_tags(tags_from_spans(spans, n_words, Scheme.IO)) == spans
+
+
+@given(sentences_with_spans())
+def test_bilou_tags_are_bioes_tags_with_other_letters(sentence):
+    bioes, bilou = (tags_from_spans(*sentence, scheme) for scheme in (Scheme.BIOES, Scheme.BILOU))
+    swap = {"E": "L", "S": "U"}
+    assert bilou == tuple(swap.get(tag[0], tag[0]) + tag[1:] for tag in bioes)
+
+
+@pytest.mark.parametrize(
+    ("tags", "spans"),
+    [
+        ("O O", []),
+        ("I-PER I-PER", [(0, 2, "PER")]),
+        ("O I-PER B-PER I-PER", [(1, 2, "PER"), (2, 4, "PER")]),
+        ("B-PER I-LOC", [(0, 1, "PER"), (1, 2, "LOC")]),
+        ("B-PER I-PER I-LOC", [(0, 2, "PER"), (2, 3, "LOC")]),
+        ("S-PER I-PER", [(0, 1, "PER"), (1, 2, "PER")]),
+        ("B-PER E-PER E-PER", [(0, 2, "PER"), (2, 3, "PER")]),
+        ("E-PER O S-LOC", [(0, 1, "PER"), (2, 3, "LOC")]),
+        ("B-LOC L-LOC U-LOC", [(0, 2, "LOC"), (2, 3, "LOC")]),
+        ("B-creative-work I-creative-work", [(0, 2, "creative-work")]),
+    ],
+)
+def test_chunks_are_read_as_conlleval_reads_them(tags, spans):
+    assert spans_from_tags(tags.split()) == tuple(Span(*span) for span in spans)
+
+
+@pytest.mark.parametrize("tag", ["B-", "B", "PER", "X-PER", "b-PER", "", "-PER", "o", "BI-PER"])
+def test_what_is_no_tag_is_refused(tag):
+    with pytest.raises(DataError, match="expected"):
+        split_tag(tag)
+
+
+def recognise(*sentences: str) -> SchemeRecogniser:
+    recogniser = SchemeRecogniser()
+    for sentence in sentences:
+        tags = sentence.split()
+        recogniser.add(tags, spans_from_tags(tags), "file", range(1, len(tags) + 1))
+    return recogniser
+
+
+@pytest.mark.parametrize(
+    ("sentences", "scheme"),
+    [
+        (["B-PER I-PER O B-LOC"], Scheme.IOB2),
+        (["I-PER I-PER O I-LOC", "I-LOC B-LOC"], Scheme.IOB1),
+        (["I-PER I-PER O I-LOC"], Scheme.IO),
+        (["B-PER E-PER O S-LOC"], Scheme.BIOES),
+        (["B-PER L-PER O U-LOC"], Scheme.BILOU),
+        (["O O O"], Scheme.IOB2),
+    ],
+)
+def test_the_scheme_is_recognised_and_nothing_needs_repair(sentences, scheme):
+    recogniser = recognise(*sentences)
+    assert (recogniser.scheme, recogniser.repairs) == (scheme, 0)
+
+
+def test_an_inside_tag_that_continues_nothing_is_one_repair_with_its_place():
+    recogniser = recognise("B-PER I-PER O B-LOC", "O I-ORG B-LOC O")
+    assert (recogniser.scheme, recogniser.repairs) == (Scheme.IOB2, 1)
+    assert [str(repair) for repair in recogniser.repair_examples] == [
+        "file:2: I-ORG is not allowed here, read as B-ORG"
+    ]
+
+
+@given(sentences_with_spans(), sentences_with_spans())
+def test_tags_that_a_scheme_wrote_need_no_repair(first, second):
+    for scheme in Scheme:
+        recogniser = SchemeRecogniser()
+        for spans, n_words in (first, second):
+            tags = tags_from_spans(spans, n_words, scheme)
+            recogniser.add(tags, spans_from_tags(tags), "file", range(n_words))
+        assert recogniser.repairs == 0
+
+
+def test_two_schemes_in_one_corpus_are_refused_with_the_place():
+    with pytest.raises(DataError, match=r"^file:3: expected one tag scheme"):
+        recognise("B-PER E-PER", "O O U-LOC")
+
+
+def test_outside_is_number_zero():
+    tag_set = TagSet(("LOC", "PER"))
+    assert tag_set.tags[0] == "O"
+    assert len(tag_set) == len(tag_set.tags)
+
+
+@given(sentences_with_spans())
+def test_entities_come_back_from_tag_numbers(sentence):
+    spans, n_words = sentence
+    tag_set = TagSet(tuple(LABELS))
+    assert tag_set.spans(tag_set.ids(spans, n_words)) == spans
+
+
+def test_an_entity_of_an_unknown_type_has_no_number():
+    with pytest.raises(DataError, match="types PER, found 'B-LOC'"):
+        TagSet(("PER",)).ids((Span(0, 1, "LOC"),), 1)

@@ -1,0 +1,100 @@
+"""What is written reads back equal."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metacross.errors import DataError
+from metacross.text.reading import Format, ReadOptions, read_corpus
+from metacross.text.sentences import Corpus, Layout, Sentence, Span
+from metacross.text.tags import Scheme
+from metacross.text.writing import write_corpus
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
+WORDS = TEXT.filter(bool)
+COLUMN_WORDS = WORDS.filter(lambda w: not ({"\n", "\t"} & {*w} or w.startswith("-DOCSTART-")))
+
+
+@st.composite
+def labelled(draw, words=WORDS):
+    chosen = draw(st.lists(words, min_size=1, max_size=8))
+    cuts = sorted(draw(st.sets(st.integers(0, len(chosen)), max_size=6)))
+    pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
+    spans = tuple(Span(s, e, draw(st.sampled_from(["PER", "a-b"]))) for s, e in pairs)
+    return Sentence(tuple(chosen), spans)
+
+
+@st.composite
+def laid_out(draw):
+    words = draw(st.lists(WORDS, min_size=1, max_size=6))
+    text, offsets = draw(TEXT), []
+    for word in words:
+        offsets.append((len(text), len(text) + len(word)))
+        text += word + draw(TEXT)
+    spans = draw(st.sampled_from([None, (), (Span(0, 1, "LOC"),)]))
+    return Sentence(tuple(words), spans, "es", layout=Layout(text, tuple(offsets)))
+
+
+IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@IN_A_FOLDER
+@given(st.lists(labelled(COLUMN_WORDS), min_size=1, max_size=3), st.sampled_from(Scheme))
+def test_conll_reads_back_equal(tmp_path, sentences, scheme):
+    if scheme is Scheme.IO:
+        scheme = Scheme.IOB2  # IO cannot part two entities that touch
+    write_corpus(sentences, tmp_path / "x.conll", scheme=scheme)
+    assert read_corpus(tmp_path / "x.conll") == Corpus(tuple(sentences))
+
+
+@IN_A_FOLDER
+@given(st.lists(labelled() | laid_out(), min_size=1, max_size=3))
+def test_json_lines_read_back_equal(tmp_path, sentences):
+    write_corpus(sentences, tmp_path / "x.jsonl")
+    assert read_corpus(tmp_path / "x.jsonl") == Corpus(tuple(sentences))
+
+
+@IN_A_FOLDER
+@given(st.lists(COLUMN_WORDS, min_size=1, max_size=5))
+def test_unlabelled_conll_reads_back_equal_or_is_refused(tmp_path, words):
+    sentence = Sentence(tuple(words))
+    try:
+        write_corpus([sentence], tmp_path / "x.conll")
+    except DataError:
+        assert any(" " in word or word.endswith("\r") for word in words)
+        return
+    options = ReadOptions(format=Format.CONLL)
+    assert read_corpus(tmp_path / "x.conll", options=options) == Corpus((sentence,))
+
+
+@pytest.mark.parametrize("word", ["a\tb", "a\nb", "", "-DOCSTART-"])
+def test_a_word_that_conll_cannot_hold_is_refused_and_nothing_is_written(tmp_path, word):
+    path = tmp_path / "x.conll"
+    path.write_text("old")
+    with pytest.raises(DataError, match="JSON lines"):
+        write_corpus([Sentence(("a",), ()), Sentence((word,), ())], path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.conll"]
+
+
+def test_json_lines_hold_word_and_character_offsets(tmp_path):
+    sentence = Sentence(("En", "Nueva", "York"), (Span(1, 3, "LOC"),))
+    write_corpus([sentence], tmp_path / "x.jsonl")
+    record = json.loads((tmp_path / "x.jsonl").read_text())
+    assert record["spans"] == [
+        {
+            "label": "LOC",
+            "start": 1,
+            "end": 3,
+            "start_char": 3,
+            "end_char": 13,
+            "text": "Nueva York",
+        }
+    ]
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path):
+    with pytest.raises(DataError, match="cannot be written: No such file or directory"):
+        write_corpus([Sentence(("a",), ())], tmp_path / "no" / "x.conll")
