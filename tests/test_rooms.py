@@ -49,6 +49,7 @@ def test_only_one_module_knows_transformers():
     assert knowing <= {"encoder.py"}
 
 
+@pytest.mark.filterwarnings("ignore:A test tried to use socket")
 def test_tests_cannot_reach_the_network():
     with pytest.raises(SocketConnectBlockedError):
         socket.create_connection(("192.0.2.1", 80), timeout=1)

@@ -1,5 +1,7 @@
 """Sentences into windows of word pieces."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,7 +87,7 @@ def test_windows_overlap_as_said_and_join_to_the_sentence(tokenizer, data):
     whole = windows_of(tokenizer, words, 10_000)[0].piece_ids[1:-1]
     windows = windows_of(tokenizer, words, longest, overlap)
     joined = windows[0].piece_ids[1:-1]
-    for before, window in zip(windows, windows[1:], strict=False):
+    for before, window in itertools.pairwise(windows):
         inner = window.piece_ids[1:-1]
         assert inner[:overlap] == before.piece_ids[1:-1][len(before) - 2 - overlap :]
         joined += inner[overlap:]

@@ -111,9 +111,7 @@ def _tags(
         return None
     if not isinstance(tags, list) or len(tags) != len(words):
         found = len(tags) if isinstance(tags, list) else repr(tags)[:80]
-        raise DataError(
-            f"{origin}: expected {len(words)} tags for {len(words)} words, found {found}"
-        )
+        raise DataError(f"{origin}: expected {len(words)} tags, one a word, found {found}")
     if not any(isinstance(tag, int) for tag in tags):
         return tags
     if names is None:

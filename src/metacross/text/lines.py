@@ -35,9 +35,7 @@ def numbered_lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[Num
 
 def _decoded(raw: bytes, place: str, encoding: str) -> str:
     if len(raw) > LONGEST_LINE:
-        raise DataError(
-            f"{place}: expected lines of text, found one of over {LONGEST_LINE:,} bytes"
-        )
+        raise DataError(f"{place}: expected text, found a line of over {LONGEST_LINE:,} bytes")
     if b"\0" in raw:
         raise DataError(f"{place}: expected text, found a NUL byte; is it a binary or UTF-16 file?")
     try:
