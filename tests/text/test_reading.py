@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from metacross.errors import DataError
+from metacross.errors import DataError, MetacrossError
 from metacross.text.reading import Format, ReadOptions, read_corpus, read_stream
 from metacross.text.sentences import Corpus, Sentence, Span
 
@@ -91,6 +91,6 @@ def test_a_data_set_with_several_splits_asks_which(saved_dataset):
 
 
 def test_a_data_set_that_is_not_there_is_one_line():
-    with pytest.raises(DataError) as error:
+    with pytest.raises(MetacrossError) as error:
         read_corpus("hub:nobody/nothing@train")
     assert "\n" not in str(error.value)
