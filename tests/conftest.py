@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["TOKENIZERS_PARALLELISM"] = "true"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["OMP_NUM_THREADS"] = "1"  # many threads only wait for each other on tiny models
 os.environ["COLUMNS"] = "120"
 
 
@@ -49,3 +50,39 @@ def write(tmp_path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory) -> None:
+    os.environ["METACROSS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def encoders(tmp_path_factory):
+    """Folders of tiny encoders by family, made when first asked for."""
+    import tiny
+
+    class Encoders(dict):
+        def __missing__(self, family: str) -> str:
+            self[family] = tiny.make_encoder(family, tmp_path_factory.mktemp(family))
+            return self[family]
+
+    return Encoders()
+
+
+@pytest.fixture(scope="session")
+def trained_folder(encoders, tmp_path_factory) -> Path:
+    """A model folder, meta-trained for a few steps; not to be changed."""
+    import metacross
+    import tiny
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    recipe = metacross.load_settings("paper", tiny.FAST)
+    metacross.train(
+        tiny.corpus(40),
+        dev=tiny.corpus(20, seed=1),
+        encoder=encoders["bert"],
+        recipe=recipe,
+        output=folder,
+    )
+    return folder

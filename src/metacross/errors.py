@@ -11,3 +11,11 @@ class DataError(MetacrossError):
 
 class SettingsError(MetacrossError):
     """A recipe or an option holds a value that cannot be used."""
+
+
+class ModelError(MetacrossError):
+    """An encoder or a model folder cannot be used."""
+
+
+class RunError(MetacrossError):
+    """A training cannot begin, go on, or be kept."""

@@ -95,6 +95,12 @@ def test_json_lines_hold_word_and_character_offsets(tmp_path):
     ]
 
 
+def test_a_file_in_the_way_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot be written: Not a directory"):
+        write_corpus([Sentence(("a",), ())], tmp_path / "file" / "x.conll")
+
+
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(DataError, match="cannot be written: No such file or directory"):
         write_corpus([Sentence(("a",), ())], tmp_path / "no" / "x.conll")

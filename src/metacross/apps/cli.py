@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.apps import console, text_commands
+from metacross.apps import console, model_commands, text_commands
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -22,6 +22,11 @@ app = typer.Typer(
 app.command("check")(text_commands.check_command)
 app.command("convert")(text_commands.convert_command)
 app.command("score")(text_commands.score_command)
+app.command("train")(model_commands.train_command)
+app.command("evaluate")(model_commands.evaluate_command)
+app.command("predict")(model_commands.predict_command)
+app.command("neighbours")(model_commands.neighbours_command)
+app.command("fine-tune")(model_commands.fine_tune_command)
 
 
 def _show_version(wished: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,12 +33,14 @@ class SpecialPieces:
 class Window:
     """A stretch of a sentence that an encoder reads at once.
 
-    ``piece_ids`` begin and end with the special pieces, ``words`` holds the position in the
-    sentence of the word of each piece between them, and ``scored`` the positions in ``piece_ids``
-    of the first pieces of the words whose tags are read off this window.
+    ``piece_ids`` begin and end with the special pieces; the pieces between them are those of the
+    sentence from ``start`` on, and ``words`` holds the position in the sentence of the word of
+    each. ``scored`` holds the positions in ``piece_ids`` of the first pieces of the words whose
+    tags are read off this window.
     """
 
     piece_ids: tuple[int, ...]
+    start: int
     words: tuple[int, ...]
     scored: tuple[int, ...]
 
@@ -93,6 +96,12 @@ class WordPieces:
         self._room = longest - 2
         self._overlap = overlap
 
+    @property
+    def identity(self) -> str:
+        """A digest of all that the windows depend on besides the words."""
+        plan = f"{self.special} {self._room} {self._overlap} {self._tokenizer.to_str()}"
+        return hashlib.sha256(plan.encode()).hexdigest()
+
     def windows(self, sentences: Sequence[Sentence]) -> list[tuple[Window, ...]]:
         """The windows of each sentence; every word is scored in exactly one."""
         return [
@@ -142,6 +151,7 @@ class WordPieces:
         for (start, end), scored in zip(ranges, scored_in, strict=True):
             yield Window(
                 piece_ids=(self.special.start, *pieces[start:end], self.special.end),
+                start=start,
                 words=tuple(words[start:end]),
                 scored=tuple(first - start + 1 for first in scored),
             )

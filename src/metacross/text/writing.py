@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable
@@ -105,4 +106,10 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
     except OSError as problem:
         raise DataError(f"{path}: cannot be written: {problem.strerror}") from problem
     finally:
-        unfinished.unlink(missing_ok=True)
+        discard(unfinished)
+
+
+def discard(path: Path) -> None:
+    """Remove what is left of a file that could not be finished, if anything is."""
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -1,0 +1,39 @@
+"""Marks the entities of a sentence in colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from metacross.text.sentences import Sentence, Span
+
+_STYLES = {
+    "PER": "bold black on bright_green",
+    "LOC": "bold black on bright_cyan",
+    "ORG": "bold black on bright_yellow",
+    "MISC": "bold black on bright_magenta",
+}
+_OTHER = "bold black on white"
+
+
+def marked(sentence: Sentence, spans: Sequence[Span] | None = None) -> Text:
+    """The words with entities in brackets and colour; its own where no spans are given.
+
+    >>> marked(Sentence(("Ana", "habló"), (Span(0, 1, "PER"),))).plain
+    '[Ana PER] habló'
+    """
+    text, position = Text(), 0
+    for span in sentence.spans or () if spans is None else spans:
+        _append(text, " ".join(sentence.words[position : span.start]))
+        words = " ".join(sentence.words_of(span))
+        _append(text, f"[{words} {span.label}]", _STYLES.get(span.label, _OTHER))
+        position = span.end
+    _append(text, " ".join(sentence.words[position:]))
+    return text
+
+
+def _append(text: Text, words: str, style: str = "") -> None:
+    if words:
+        text.append(" " if text.plain else "")
+        text.append(words, style)

@@ -1,0 +1,75 @@
+"""Shows on the terminal how far long work has come."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from metacross.transfer.training import StepResult
+
+
+class TrainingBar:
+    """A bar with loss, speed and time left; a line for every validation."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._progress = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}  {task.fields[speed]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task: TaskID | None = None
+        self._per_step = 0
+
+    def begun(self, steps_done: int, steps: int) -> None:
+        """Start the bar where the training goes on."""
+        if steps_done:
+            self._progress.console.print(f"going on after step {steps_done:,} of {steps:,}")
+        self._progress.start()
+        self._task = self._progress.add_task(
+            "training", total=steps, completed=steps_done, loss="", speed=""
+        )
+
+    def stepped(self, step: int, result: StepResult) -> None:
+        """Move the bar."""
+        if self._task is None:
+            return
+        steps_a_second = self._progress.tasks[0].speed
+        speed = f"{steps_a_second * result.n_items:.1f} {self._unit}/s" if steps_a_second else ""
+        self._progress.update(self._task, completed=step, loss=f"{result.loss:.3f}", speed=speed)
+
+    def validated(self, step: int, f1: float, best: bool) -> None:
+        """Print the dev F1."""
+        mark = " (best so far)" if best else ""
+        self._progress.console.print(f"step {step:,}: dev F1 {100 * f1:.2f}{mark}")
+
+    def ended(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar over a known number of things; the block calls the given function with how many are
+    done.
+    """
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda n_done: progress.update(task, completed=n_done)

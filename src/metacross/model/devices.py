@@ -1,0 +1,61 @@
+"""Chooses where tensors live and how precisely they are multiplied."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+
+from metacross.errors import SettingsError
+
+
+def device_named(name: str) -> torch.device:
+    """The device of a name; ``auto`` is the first of cuda, mps and cpu that is there."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise SettingsError(
+            f"run.device: expected auto, cpu or a device of this machine, found {name!r} ({reason})"
+        ) from None
+    return device
+
+
+@contextlib.contextmanager
+def precision_of(name: str, device: torch.device) -> Iterator[None]:
+    """Multiply in ``float32`` or, by autocast, in ``bfloat16``."""
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=name == "bfloat16"):
+        yield
+
+
+@contextlib.contextmanager
+def seeded(*seeds: int) -> Iterator[None]:
+    """Draw torch's random numbers (dropout, new weights) from these seeds, then as before.
+
+    The same seeds give the same numbers wherever the block stands, so that work can be taken up
+    in the middle or done in another order.
+    """
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(combined_seed(*seeds))
+        yield
+
+
+def combined_seed(*seeds: int) -> int:
+    """One seed out of several, different for any others.
+
+    >>> combined_seed(1, 2) != combined_seed(2, 1)
+    True
+    """
+    combined = 0x9E3779B97F4A7C15
+    for seed in seeds:
+        combined ^= seed + 0x9E3779B97F4A7C15
+        combined = (combined * 0xBF58476D1CE4E5B9) % 2**64
+        combined ^= combined >> 31
+    return combined % 2**63

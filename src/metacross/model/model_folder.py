@@ -1,0 +1,217 @@
+"""Saves a model as a folder, and opens it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, from_numpy
+
+from metacross.errors import ModelError
+from metacross.model.encoder import (
+    Encoder,
+    check_vocabulary,
+    load_codec,
+    load_encoder,
+    load_tagger_network,
+    save_network,
+)
+from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
+from metacross.model.tagger import Tagger
+from metacross.settings import Settings, settings_from
+from metacross.text.reading import read_corpus
+from metacross.text.sentences import Corpus
+from metacross.text.tags import TagSet
+from metacross.text.writing import write_corpus
+
+FORMAT = 1
+_MARK = "metacross.json"  # written last: a folder with it is whole
+_VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
+    "source_vectors.safetensors",
+    "pretrained.safetensors",
+    "sentence_encoder",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a model adapts with: the source language and the encoder that finds like sentences.
+
+    ``pretrained`` holds the weights of the tagger's encoder from before training; where an outside
+    encoder makes the vectors it is ``outside``, and ``pretrained`` is None.
+    """
+
+    source: Corpus
+    vectors: Vectors
+    sentence_encoder: SentenceEncoder
+    pretrained: Mapping[str, Tensor] | None
+    outside: Encoder | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParts:
+    """A model; ``memory`` is None where it cannot adapt, as after fine-tuning."""
+
+    tagger: Tagger
+    settings: Settings
+    memory: Memory | None
+    adapts: bool
+
+
+def save_model(parts: ModelParts, folder: str | Path) -> None:
+    """Write a Hugging Face folder with what adaptation needs beside: JSON, YAML and safetensors.
+
+    The files are made in a folder of their own and then moved into place.
+    """
+    folder = Path(folder)
+    unfinished = folder / ".unfinished"
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        _write_parts(parts, unfinished)
+        (folder / _MARK).unlink(missing_ok=True)
+        for file in sorted(unfinished.iterdir()):
+            if file.is_dir():
+                shutil.rmtree(folder / file.name, ignore_errors=True)
+            file.replace(folder / file.name)
+        mark = {"format": FORMAT, "labels": parts.tagger.tag_set.labels, "adapts": parts.adapts}
+        marked = unfinished / _MARK
+        marked.write_text(json.dumps(mark, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        marked.replace(folder / _MARK)
+    except (OSError, SafetensorError) as problem:
+        raise ModelError(f"{folder}: the model cannot be written: {problem}") from problem
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write_parts(parts: ModelParts, folder: Path) -> None:
+    save_network(parts.tagger.network, parts.tagger.codec, folder)
+    (folder / "recipe.yaml").write_text(parts.settings.as_yaml(), encoding="utf-8")
+    memory = parts.memory
+    if memory is None:
+        return
+    write_corpus(memory.source, folder / "source.jsonl")
+    save_file({"vectors": from_numpy(memory.vectors)}, folder / _VECTORS)
+    if memory.pretrained is not None:
+        save_file(dict(memory.pretrained), folder / _PRETRAINED)
+    if memory.outside is not None:
+        save_network(memory.outside.network, memory.outside.codec, folder / _SENTENCE_ENCODER)
+
+
+def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
+    """Open a model folder."""
+    folder = Path(folder)
+    mark = _mark(folder)
+    settings = _settings(folder, device)
+    network, tags = load_tagger_network(folder)
+    codec = load_codec(str(folder))
+    check_vocabulary(network, codec, str(folder))
+    tag_set = TagSet(tuple(mark["labels"]))
+    if tag_set.tags != tags:
+        raise ModelError(
+            f"{folder}: expected the tags {', '.join(tag_set.tags)} of {_MARK}, "
+            f"found {', '.join(tags)} in config.json"
+        )
+    tagger = Tagger(network, codec, tag_set, settings.encoder, settings.run)
+    memory = _memory(folder, tagger, settings) if (folder / "source.jsonl").exists() else None
+    return ModelParts(tagger, settings, memory, bool(mark["adapts"]) and memory is not None)
+
+
+def is_model_folder(folder: str | Path) -> bool:
+    """Whether a whole model is there."""
+    return (Path(folder) / _MARK).exists()
+
+
+def _mark(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing there"
+        raise ModelError(f"{folder}: expected a model folder, found {found}")
+    if not is_model_folder(folder):
+        hint = "; its training is not finished" if (folder / "training").exists() else ""
+        raise ModelError(f"{folder}: expected {_MARK} in the model folder, found none{hint}")
+    mark = _read(folder / _MARK, json.loads)
+    if not isinstance(mark, dict) or not {"format", "labels", "adapts"} <= mark.keys():
+        raise ModelError(f"{folder / _MARK}: expected format, labels and adapts, found {mark!r}")
+    if mark["format"] != FORMAT:
+        raise ModelError(
+            f"{folder}: expected a model of format {FORMAT}, found {mark['format']}; "
+            f"a newer metacross wrote it"
+        )
+    return mark
+
+
+def _settings(folder: Path, device: str) -> Settings:
+    values = _read(folder / "recipe.yaml", yaml.safe_load)
+    if not isinstance(values, dict):
+        raise ModelError(f"{folder / 'recipe.yaml'}: expected settings, found {values!r}")
+    values.setdefault("run", {})["device"] = device
+    return settings_from(values)
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSON or YAML
+    try:
+        return parse(path.read_text("utf-8"))
+    except OSError as problem:
+        raise ModelError(f"{path}: cannot be read: {problem.strerror}") from problem
+    except (ValueError, yaml.YAMLError) as problem:
+        reason = " ".join(str(problem).split())[:200]
+        raise ModelError(f"{path}: cannot be understood: {reason}") from problem
+
+
+def _memory(folder: Path, tagger: Tagger, settings: Settings) -> Memory:
+    source = read_corpus(folder / "source.jsonl")
+    vectors: Vectors = _tensors(folder / _VECTORS)["vectors"].numpy()
+    if len(vectors) != len(source):
+        raise ModelError(
+            f"{folder}: expected a vector for each of {len(source):,} source sentences, "
+            f"found {len(vectors):,}"
+        )
+    pooling = settings.retrieval.pooling
+    if settings.retrieval.encoder is None:
+        pretrained = _tensors(folder / _PRETRAINED)
+        _check_names(pretrained, tagger, folder)
+        twin = pretrained_twin(tagger.network, pretrained)
+        encoder = SentenceEncoder(twin, tagger.word_pieces, pooling, tagger.device)
+        return Memory(source, vectors, encoder, pretrained, None)
+    outside = load_encoder(str(folder / _SENTENCE_ENCODER))
+    return Memory(source, vectors, outside_encoder(outside, settings, tagger), None, outside)
+
+
+def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
+    """An encoder other than the tagger's that makes the sentence vectors."""
+    pieces = outside.codec.word_pieces(
+        longest=settings.encoder.longest_window, overlap=settings.encoder.overlap
+    )
+    return SentenceEncoder(outside.network, pieces, settings.retrieval.pooling, tagger.device)
+
+
+def _check_names(pretrained: Mapping[str, Tensor], tagger: Tagger, folder: Path) -> None:
+    odd = [name for name in pretrained if name not in tagger.trainable]
+    if odd:
+        raise ModelError(f"{folder / _PRETRAINED}: expected weights of the tagger, found {odd[0]}")
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as problem:
+        raise ModelError(f"{path}: expected whole safetensors, but {problem}") from problem
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be written to, before hours of training."""
+    probe = folder / f".probe.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_text("")
+    except OSError as problem:
+        raise ModelError(f"{folder}: cannot be written: {problem.strerror}") from problem
+    probe.unlink(missing_ok=True)

@@ -1,0 +1,175 @@
+"""Labels the words of sentences with tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from metacross.errors import DataError, ModelError
+from metacross.model.devices import device_named, precision_of
+from metacross.model.encoder import (
+    PieceCodec,
+    embedding_parameters,
+    encoder_of,
+    head_dropout,
+    layers_of,
+    tag_logits,
+)
+from metacross.model.losses import sentence_losses
+from metacross.settings import EncoderSettings, RunSettings
+from metacross.text.sentences import Sentence
+from metacross.text.tags import TagSet
+from metacross.text.word_pieces import Window, WordPieces, batch_of
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence as the tagger reads it; ``tag_ids`` is None where nobody labelled it."""
+
+    windows: tuple[Window, ...]
+    tag_ids: tuple[int, ...] | None
+
+    @property
+    def n_pieces(self) -> int:
+        """Pieces of all windows."""
+        return sum(len(window) for window in self.windows)
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerBatch:
+    """Examples on the tagger's device.
+
+    *Shape:* piece_ids and attention (windows, pieces), the others (words,).
+    """
+
+    piece_ids: Tensor
+    attention: Tensor
+    window_of_word: Tensor
+    piece_of_word: Tensor
+    sentence_of_word: Tensor
+    tag_ids: Tensor | None
+    n_sentences: int
+
+
+class Tagger:
+    """An encoder, dropout and one linear layer, over the BIO tags of some entity types.
+
+    Only the first piece of a word is labelled, trained on and scored.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        codec: PieceCodec,
+        tag_set: TagSet,
+        encoder: EncoderSettings,
+        run: RunSettings,
+    ) -> None:
+        self.device = device_named(run.device)
+        self.network = network.to(self.device)
+        self.codec = codec
+        self.tag_set = tag_set
+        self.precision = run.precision
+        self.word_pieces: WordPieces = codec.word_pieces(
+            longest=encoder.longest_window, overlap=encoder.overlap
+        )
+        head_dropout(network).p = encoder.dropout
+        freeze(network, encoder.frozen_layers)
+        self.trainable: dict[str, nn.Parameter] = {
+            name: parameter
+            for name, parameter in network.named_parameters()
+            if parameter.requires_grad
+        }
+
+    def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
+        """Cut sentences into windows, with the numbers of their tags where they are labelled."""
+        sentences = list(sentences)
+        return [
+            Example(windows, self._tag_ids(sentence))
+            for sentence, windows in zip(
+                sentences, self.word_pieces.windows(sentences), strict=True
+            )
+        ]
+
+    def _tag_ids(self, sentence: Sentence) -> tuple[int, ...] | None:
+        if sentence.spans is None:
+            return None
+        try:
+            return self.tag_set.ids(sentence.spans, len(sentence.words))
+        except DataError as problem:
+            raise DataError(f"{sentence.place}: {problem}") from None
+
+    def batch(self, examples: Sequence[Example]) -> TaggerBatch:
+        """Pad examples to the longest window among them."""
+        arrays = batch_of([example.windows for example in examples], self.codec.special.pad)
+        tag_ids = [example.tag_ids for example in examples]
+        labelled = [own for own in tag_ids if own is not None]
+        flat = [tag_id for own in labelled for tag_id in own]
+        return TaggerBatch(
+            piece_ids=self._tensor(arrays.piece_ids),
+            attention=self._tensor(arrays.attention),
+            window_of_word=self._tensor(arrays.window_of_word),
+            piece_of_word=self._tensor(arrays.piece_of_word),
+            sentence_of_word=self._tensor(arrays.sentence_of_word),
+            tag_ids=self._tensor(flat) if len(labelled) == len(tag_ids) else None,
+            n_sentences=arrays.n_sentences,
+        )
+
+    def _tensor(self, values: object) -> Tensor:
+        return torch.as_tensor(values, dtype=torch.long, device=self.device)
+
+    def logits(self, batch: TaggerBatch) -> Tensor:
+        """The scores of all tags for every word. *Shape:* (words, tags)."""
+        with precision_of(self.precision, self.device):
+            scores = tag_logits(self.network, batch.piece_ids, batch.attention)
+        return scores[batch.window_of_word, batch.piece_of_word].float()
+
+    def loss(self, batch: TaggerBatch, *, max_weight: float) -> Tensor:
+        """The mean of the sentences' losses. *Shape:* ()."""
+        if batch.tag_ids is None:
+            raise DataError("expected labelled sentences to learn from, found unlabelled ones")
+        losses = sentence_losses(
+            self.logits(batch),
+            batch.tag_ids,
+            batch.sentence_of_word,
+            batch.n_sentences,
+            max_weight=max_weight,
+        )
+        return losses.mean()
+
+
+def freeze(network: nn.Module, n_layers: int | None) -> None:
+    """Keep the embeddings and the bottom layers as they are; None: train everything.
+
+    The weights of the layers above, and of what stands on them, are trained.
+    """
+    for parameter in network.parameters():
+        parameter.requires_grad_(True)
+    for parameter in _unused_parameters(network):
+        parameter.requires_grad_(False)
+    if n_layers is None:
+        return
+    layers = layers_of(network)
+    if n_layers > len(layers):
+        raise ModelError(
+            f"encoder.frozen_layers: expected at most the encoder's {len(layers)} layers, "
+            f"found {n_layers}"
+        )
+    for parameter in embedding_parameters(network):
+        parameter.requires_grad_(False)
+    for layer in layers[:n_layers]:
+        layer.requires_grad_(False)
+
+
+def _unused_parameters(network: nn.Module) -> Iterable[nn.Parameter]:
+    """A pooler stands beside the way from the words to their tags."""
+    pooler = getattr(encoder_of(network), "pooler", None)
+    return pooler.parameters() if isinstance(pooler, nn.Module) else ()
+
+
+def unlabelled(example: Example) -> Example:
+    """The example without its tags, as a foreign sentence has none."""
+    return replace(example, tag_ids=None)

@@ -1,0 +1,154 @@
+"""A trained model: finds the entities of sentences, adapting to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from metacross.errors import DataError, ModelError
+from metacross.model.devices import seeded
+from metacross.model.model_folder import Memory, ModelParts, load_model, save_model
+from metacross.model.tagger import Example
+from metacross.text.reading import unlabelled
+from metacross.text.sentences import Sentence
+from metacross.text.splitting import split_text
+from metacross.transfer.adaptation import adapted, dropping_out
+from metacross.transfer.prediction import (
+    Prediction,
+    label_logits,
+    plain_predictions,
+    prediction_from,
+)
+from metacross.transfer.retrieval import Neighbour, SentenceIndex
+
+_CHUNK = 64  # sentences that are looked up together
+
+
+class Recogniser:
+    """What ``metacross.train`` and ``metacross.load`` give."""
+
+    def __init__(self, parts: ModelParts) -> None:
+        self.parts = parts
+        self.tagger = parts.tagger
+        self.settings = parts.settings
+        self._index = None if parts.memory is None else SentenceIndex(parts.memory.vectors)
+        self._support: dict[int, Example] = {}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The entity types it knows."""
+        return self.tagger.tag_set.labels
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it adapts unless told otherwise."""
+        return self.parts.adapts
+
+    def predict(
+        self,
+        text: str | Sequence[str] | Sentence,
+        *,
+        adapt: bool | None = None,
+        language: str | None = None,
+    ) -> Prediction:
+        """Find the entities of a text, of words, or of a sentence.
+
+        ``adapt`` None does what the model was made for: a meta-trained one adapts.
+        """
+        if isinstance(text, str):
+            layout = split_text(text, language)
+            if not layout.offsets:
+                raise DataError(f"expected at least one word, found {text[:40]!r}")
+            sentence = unlabelled(layout, language)
+        elif isinstance(text, Sentence):
+            sentence = text
+        else:
+            sentence = Sentence(tuple(text), None, language)
+        return next(self.predict_all([sentence], adapt=adapt))
+
+    def predict_all(
+        self, sentences: Iterable[Sentence], *, adapt: bool | None = None
+    ) -> Iterator[Prediction]:
+        """Find the entities of sentences as they come, in their order."""
+        wished = self.adapts if adapt is None else adapt
+        remaining = iter(sentences)
+        while chunk := list(islice(remaining, _CHUNK)):
+            yield from self._adapted(chunk) if wished else self._plain(chunk)
+
+    def neighbours(
+        self, sentences: Sequence[Sentence], *, k: int | None = None
+    ) -> list[tuple[Neighbour, ...]]:
+        """The source sentences that each sentence would learn from, best first."""
+        retrieval = self.settings.retrieval
+        k = k or retrieval.neighbours
+        vectors = self._memory.sentence_encoder.vectors(sentences)
+        if self._index is None:
+            raise ModelError("expected a model with source sentences, found one without")
+        found = self._index.nearest(vectors, k=k + retrieval.skipped)
+        return [own[retrieval.skipped :] for own in found]
+
+    def source_sentence(self, neighbour: Neighbour) -> Sentence:
+        """The sentence that a neighbour stands for."""
+        return self._memory.source[neighbour.position]
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model folder."""
+        save_model(self.parts, folder)
+
+    @property
+    def _memory(self) -> Memory:
+        if self.parts.memory is None:
+            raise ModelError(
+                "this model has no source sentences to adapt to, as it was fine-tuned; "
+                "use it without adaptation"
+            )
+        return self.parts.memory
+
+    def _plain(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
+        with dropping_out(self.tagger, False):
+            yield from plain_predictions(
+                self.tagger, sentences, batch_pieces=self.settings.run.batch_pieces
+            )
+
+    def _adapted(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
+        """The textbook loop (Algorithm 1, lines 16 to 20): adapt, label, restore, one by one."""
+        examples = self.tagger.examples(sentences)
+        nearest = self.neighbours(sentences)
+        for sentence, example, own in zip(sentences, examples, nearest, strict=True):
+            support = [self._support_example(neighbour.position) for neighbour in own]
+            yield self._adapted_prediction(sentence, example, support, own)
+
+    def _adapted_prediction(
+        self,
+        sentence: Sentence,
+        example: Example,
+        support: Sequence[Example],
+        neighbours: Sequence[Neighbour],
+    ) -> Prediction:
+        adaptation = self.settings.adaptation
+        with (
+            seeded(self.settings.run.seed),
+            dropping_out(self.tagger, adaptation.dropout),
+            adapted(
+                self.tagger,
+                support,
+                steps=adaptation.steps,
+                rate=adaptation.rate,
+                max_weight=adaptation.max_weight,
+                optimiser=self.settings.optimiser,
+            ),
+            dropping_out(self.tagger, False),
+        ):
+            (logits,) = label_logits(self.tagger, [example])
+        return prediction_from(self.tagger, sentence, logits, neighbours)
+
+    def _support_example(self, position: int) -> Example:
+        if position not in self._support:
+            (self._support[position],) = self.tagger.examples([self._memory.source[position]])
+        return self._support[position]
+
+
+def load(folder: str | Path, *, device: str = "auto") -> Recogniser:
+    """Open a model that was saved."""
+    return Recogniser(load_model(folder, device=device))

@@ -1,0 +1,114 @@
+"""Records what a training was made of, so that it can be repeated and taken up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from metacross.errors import RunError
+from metacross.settings import Settings
+from metacross.text.sentences import Corpus
+from metacross.text.writing import json_line, write_whole
+from metacross.transfer.checkpoints import History
+
+# Settings that change how a training runs but not what comes out of it.
+_FREE = {("run", "device"), ("run", "checkpoint_every"), ("run", "batch_pieces")}
+
+
+class RunFolder:
+    """The folder of a training: ``recipe.yaml``, and under ``training`` its record, log and
+    checkpoints. When it is finished it is a model folder too.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.training = self.folder / "training"
+
+    @property
+    def record(self) -> Path:
+        """What the training was made of."""
+        return self.training / "run.json"
+
+    @property
+    def log(self) -> Path:
+        """A line for every step."""
+        return self.training / "log.jsonl"
+
+    def begin(self, settings: Settings, ingredients: Mapping[str, str]) -> None:
+        """Write the record, or check that the one there is of the same training.
+
+        ``ingredients`` names what goes in, such as the source corpus, with digests.
+        """
+        if self.record.exists():
+            self._check_same(settings, ingredients)
+            return
+        if any(self.folder.glob("*.safetensors")):
+            raise RunError(f"{self.folder}: expected an empty folder, found a model")
+        packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
+        self._write(
+            {
+                "recipe": settings.model_dump(mode="json"),
+                "ingredients": dict(ingredients),
+                "versions": {name: version(name) for name in packages},
+                "python": platform.python_version(),
+                "machine": f"{platform.system()} {platform.machine()}",
+                "begun": _now(),
+            }
+        )
+
+    def end(self, history: History) -> None:
+        """Add how it went."""
+        record = self._read()
+        record["ended"] = _now()
+        record["seconds"] = round(history.seconds, 1)
+        record["best_step"], record["best_dev_f1"] = history.best_step, history.best_f1
+        record["validations"] = [list(pair) for pair in history.validations]
+        self._write(record)
+
+    def _check_same(self, settings: Settings, ingredients: Mapping[str, str]) -> None:
+        record = self._read()
+        mend = "choose another folder, or remove this one"
+        for section, values in settings.model_dump(mode="json").items():
+            for key, value in values.items():
+                before = record["recipe"].get(section, {}).get(key)
+                if before != value and (section, key) not in _FREE:
+                    raise RunError(
+                        f"{self.folder}: holds a training with {section}.{key} = {before!r}, "
+                        f"now {value!r}; {mend}"
+                    )
+        for name, digest in ingredients.items():
+            if record["ingredients"].get(name) != digest:
+                raise RunError(f"{self.folder}: holds a training with another {name}; {mend}")
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            record: dict[str, Any] = json.loads(self.record.read_text("utf-8"))
+        except (OSError, ValueError) as problem:
+            raise RunError(f"{self.record}: cannot be read: {problem}") from problem
+        return record
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        self.training.mkdir(parents=True, exist_ok=True)
+        write_whole(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+        recipe = yaml.safe_dump(record["recipe"], sort_keys=False, allow_unicode=True)
+        write_whole(self.folder / "recipe.yaml", [recipe])
+
+
+def corpus_digest(corpus: Corpus) -> str:
+    """A digest of all words and entities of a corpus."""
+    digest = hashlib.sha256()
+    for sentence in corpus:
+        digest.update(json_line(sentence).encode())
+    return digest.hexdigest()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

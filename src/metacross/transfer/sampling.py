@@ -1,0 +1,45 @@
+"""Draws what each training step works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An item by position, and the pass over all items (from 0) in which it was drawn."""
+
+    position: int
+    epoch: int
+
+
+class Sampler:
+    """Goes through all items in a new order every epoch.
+
+    What a step gets depends on its number alone, so that a run can be taken up anywhere.
+    """
+
+    def __init__(self, n_items: int, per_step: int, seed: int) -> None:
+        self._n_items = n_items
+        self._per_step = per_step
+        self._seed = seed
+        self._orders: dict[int, list[int]] = {}
+
+    def draws(self, step: int) -> list[Draw]:
+        """The items of a step, counted from 0."""
+        first = step * self._per_step
+        draws = []
+        for number in range(first, first + self._per_step):
+            epoch, place = divmod(number, self._n_items)
+            draws.append(Draw(self._order(epoch)[place], epoch))
+        return draws
+
+    def _order(self, epoch: int) -> list[int]:
+        if epoch not in self._orders:
+            rng = np.random.default_rng([self._seed, epoch])
+            self._orders = {epoch: rng.permutation(self._n_items).tolist()} | {
+                known: order for known, order in self._orders.items() if known == epoch - 1
+            }
+        return self._orders[epoch]

@@ -1,0 +1,210 @@
+"""Encoders of every family."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+import tiny
+from metacross.errors import ModelError
+from metacross.model.encoder import (
+    encoder_of,
+    fingerprint,
+    layers_of,
+    load_codec,
+    load_encoder,
+    new_tagger_network,
+)
+from metacross.model.tagger import Tagger, freeze
+from metacross.settings import load_settings
+from metacross.text.tags import TagSet
+
+FAMILIES = ["bert", "xlm-r", "distilbert", "deberta", "modernbert"]
+TAGS = TagSet(("LOC", "PER"))
+
+
+def tagger_on(folder: str, *overrides: str) -> Tagger:
+    settings = load_settings("paper", ["run.device=cpu", *overrides])
+    network = new_tagger_network(folder, TAGS.tags, seed=0)
+    return Tagger(network, load_codec(folder), TAGS, settings.encoder, settings.run)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n_frozen", [0, 1, 3])
+def test_the_embeddings_and_the_bottom_layers_are_frozen_and_nothing_else(
+    encoders, family, n_frozen
+):
+    network = new_tagger_network(encoders[family], TAGS.tags, seed=0)
+    freeze(network, n_frozen)
+    layers = list(layers_of(network))
+    for number, layer in enumerate(layers):
+        trains = {parameter.requires_grad for parameter in layer.parameters()}
+        assert trains == {number >= n_frozen}
+    in_layers = {id(parameter) for layer in layers for parameter in layer.parameters()}
+    for name, parameter in network.named_parameters():
+        if id(parameter) not in in_layers:
+            assert parameter.requires_grad == ("embed" not in name), name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_trainable_weight_gets_a_gradient_and_no_frozen_one(encoders, family):
+    tagger = tagger_on(encoders[family], "encoder.frozen_layers=2")
+    examples = tagger.examples(tiny.corpus(4))
+    tagger.loss(tagger.batch(examples), max_weight=1.0).backward()
+    for name, parameter in tagger.network.named_parameters():
+        assert (parameter.grad is not None) == (name in tagger.trainable), name
+
+
+def test_nothing_is_frozen_with_null(encoders):
+    tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=null")
+    assert len(tagger.trainable) == len(list(tagger.network.named_parameters()))
+
+
+def test_a_model_whose_layers_cannot_be_found_is_refused_with_the_mend(encoders):
+    with pytest.raises(ModelError, match=r"list of 4 layers.*encoder\.frozen_layers=null"):
+        tagger_on(encoders["albert"])
+    assert tagger_on(encoders["albert"], "encoder.frozen_layers=null").trainable
+
+
+def test_more_frozen_layers_than_there_are_is_refused(encoders):
+    with pytest.raises(ModelError, match="at most the encoder's 4 layers, found 5"):
+        tagger_on(encoders["bert"], "encoder.frozen_layers=5")
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        ("bert", ["[CLS]", "[SEP]", "[PAD]", "[MASK]"]),
+        ("xlm-r", ["<s>", "</s>", "<pad>", "<mask>"]),
+    ],
+)
+def test_special_pieces_come_from_the_tokenizer(encoders, family, names):
+    codec = load_codec(encoders[family])
+    special = codec.special
+    ids = [special.start, special.end, special.pad, special.mask]
+    assert codec.tokenizer.convert_ids_to_tokens(ids) == names
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_padding_changes_no_score(encoders, family):
+    tagger = tagger_on(encoders[family])
+    short, long = tagger.examples([tiny.corpus(1)[0], tiny.corpus(1, longest=60, seed=5)[0]])
+    with torch.no_grad():
+        alone = tagger.logits(tagger.batch([short]))
+        padded = tagger.logits(tagger.batch([short, long]))[: len(alone)]
+    assert torch.allclose(alone, padded, atol=1e-5)
+
+
+def test_a_sentence_of_several_windows_has_one_score_a_word(encoders):
+    tagger = tagger_on(encoders["bert"], "encoder.longest_window=16", "encoder.overlap=6")
+    sentence = tiny.corpus(1, seed=3, longest=80)[0]
+    (example,) = tagger.examples([sentence])
+    assert len(example.windows) > 1
+    assert tagger.logits(tagger.batch([example])).shape == (len(sentence.words), len(TAGS))
+
+
+def test_the_same_seed_gives_the_same_new_weights(encoders):
+    prints = [
+        fingerprint(new_tagger_network(encoders["bert"], TAGS.tags, seed)) for seed in (1, 1, 2)
+    ]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_bfloat16_is_a_setting(encoders):
+    sentences = tiny.corpus(3)
+    scores = {}
+    for precision in ("float32", "bfloat16"):
+        tagger = tagger_on(encoders["bert"], f"run.precision={precision}")
+        with torch.no_grad():
+            scores[precision] = tagger.logits(tagger.batch(tagger.examples(sentences)))
+        assert scores[precision].dtype == torch.float32
+    difference = (scores["float32"] - scores["bfloat16"]).abs().max()
+    assert 0 < difference < 0.1
+
+
+def test_a_device_that_is_not_there_is_said(encoders):
+    with pytest.raises(Exception, match=r"run\.device: expected .*'cuda:7'"):
+        tagger_on(encoders["bert"], "run.device=cuda:7")
+
+
+def broken(encoders, tmp_path: Path, **changes: object) -> Path:
+    folder = tmp_path / "broken"
+    shutil.copytree(encoders["bert"], folder)
+    for name, content in changes.items():
+        path = folder / name.replace("__", ".")
+        if content is None:
+            path.unlink()
+        elif callable(content):
+            path.write_bytes(content(path.read_bytes()))
+        else:
+            path.write_text(str(content))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"config__json": None}, "expected config.json in the folder, found none"),
+        ({"model__safetensors": None}, "expected model.safetensors in the folder, found none"),
+        ({"model__safetensors": lambda raw: raw[: len(raw) // 2]}, "cannot be opened"),
+        ({"model__safetensors": lambda raw: b"junk"}, "cannot be opened"),
+        ({"config__json": "{"}, "cannot be opened"),
+        ({"config__json": '{"model_type": "martian"}'}, "cannot be opened"),
+        (
+            {"tokenizer__json": None, "tokenizer_config__json": None},
+            "expected tokenizer.json in the folder",
+        ),
+    ],
+)
+def test_a_broken_folder_is_one_clear_line(encoders, tmp_path, changes, says):
+    folder = broken(encoders, tmp_path, **changes)
+    with pytest.raises(ModelError) as error:
+        load_encoder(str(folder))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert str(folder) in str(error.value)
+
+
+def test_pickled_weights_are_refused(encoders, tmp_path):
+    folder = broken(encoders, tmp_path, model__safetensors=None, pytorch_model__bin="x")
+    with pytest.raises(ModelError, match=r"safetensors, found only pytorch_model\.bin, a pickle"):
+        load_encoder(str(folder))
+
+
+def test_a_vocabulary_larger_than_the_embeddings_is_refused(encoders, tmp_path):
+    def more_pieces(raw: bytes) -> bytes:
+        plan = json.loads(raw)
+        plan["model"]["vocab"] |= {f"extra{i}": len(plan["model"]["vocab"]) + i for i in range(5)}
+        return json.dumps(plan).encode()
+
+    folder = broken(encoders, tmp_path, tokenizer__json=more_pieces)
+    with pytest.raises(ModelError, match="vocabulary of at most"):
+        load_encoder(str(folder))
+
+
+def test_remote_code_never_runs(encoders, tmp_path):
+    def remote(raw: bytes) -> bytes:
+        plan = json.loads(raw) | {
+            "model_type": "own",
+            "auto_map": {"AutoConfig": "own.C", "AutoModel": "own.M"},
+        }
+        return json.dumps(plan).encode()
+
+    folder = broken(encoders, tmp_path, config__json=remote, own__py="raise SystemExit(99)")
+    with pytest.raises(ModelError):
+        load_encoder(str(folder))
+
+
+@pytest.mark.parametrize("name", ["nobody/nothing", "./no/such/folder", "/no/such/folder"])
+def test_a_name_that_leads_nowhere_is_one_line(name):
+    with pytest.raises(ModelError) as error:
+        load_encoder(name)
+    assert "\n" not in str(error.value)
+
+
+def test_load_encoder_gives_states_as_transformers_does(encoders):
+    encoder = load_encoder(encoders["bert"])
+    assert encoder_of(encoder.network) is encoder.network
+    assert encoder.codec.tokenizer.is_fast
