@@ -33,6 +33,7 @@ class TrainingBar:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
+            disable=not Console(stderr=True).is_terminal,
         )
         self._task: TaskID | None = None
         self._per_step = 0
@@ -70,6 +71,8 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     done.
     """
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task(what, total=total)
         yield lambda n_done: progress.update(task, completed=n_done)

@@ -200,7 +200,7 @@ def _check_folder(name: str) -> None:
         return
     if not (folder / "config.json").exists():
         raise ModelError(f"{name}: expected config.json in the folder, found none")
-    if not any(folder.glob("*.safetensors")):
+    if not any(folder.glob("model*.safetensors")):
         pickles = [file.name for pattern in _PICKLES for file in folder.glob(pattern)]
         if pickles:
             raise ModelError(

@@ -112,7 +112,7 @@ class Recogniser:
             )
 
     def _adapted(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
-        """The textbook loop (Algorithm 1, lines 16 to 20): adapt, label, restore, one by one."""
+        """The textbook loop (Algorithm 1, lines 15 to 19): adapt, label, restore, one by one."""
         examples = self.tagger.examples(sentences)
         nearest = self.neighbours(sentences)
         for sentence, example, own in zip(sentences, examples, nearest, strict=True):

@@ -1,0 +1,160 @@
+"""The commands around a model, as a user runs them."""
+
+import io
+import json
+
+import pytest
+
+import metacross
+import tiny
+from metacross.text.writing import write_corpus
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Source, dev and target corpora as files."""
+    paths = {}
+    for name, n_sentences, seed in (("train", 30, 0), ("dev", 12, 1), ("target", 20, 2)):
+        paths[name] = tmp_path / f"{name}.conll"
+        write_corpus(tiny.corpus(n_sentences, seed), paths[name])
+    return paths
+
+
+def sets(*overrides):
+    return [word for override in (*tiny.FAST, *overrides) for word in ("--set", override)]
+
+
+@pytest.mark.parametrize("family", ["bert", "xlm-r", "distilbert"])
+def test_the_whole_flow_on_every_family(run, files, encoders, tmp_path, family):
+    folder = tmp_path / "model"
+    trained = run(
+        "train", "--recipe", "paper", "--source", files["train"], "--dev", files["dev"],
+        "--encoder", encoders[family], "--output", folder, *sets(),
+    )  # fmt: skip
+    assert trained.code == 0, trained.err
+    assert "a model for LOC, PER" in trained.out
+    assert "dev F1" in trained.err
+
+    evaluated = run("evaluate", folder, files["target"], "--json")
+    (result,) = json.loads(evaluated.out)
+    assert {"plain", "adapted", "comparison"} <= result.keys()
+    assert 0 <= result["comparison"]["p_value"] <= 1
+
+    predicted = run("predict", folder, files["target"], "--to", "jsonl")
+    records = [json.loads(line) for line in predicted.out.splitlines()]
+    assert len(records) == 20
+    assert all(len(record["neighbours"]) == 2 for record in records)
+    assert all("score" in span for record in records for span in record["spans"])
+
+    tuned = tmp_path / "tuned"
+    outcome = run("fine-tune", folder, files["target"], "--fraction", "0.5", "--output", tuned)
+    assert outcome.code == 0, outcome.err
+    assert "fine-tuned on 10 sentences" in outcome.out
+    assert run("evaluate", tuned, files["target"]).code == 0
+
+
+def test_evaluate_shows_both_side_by_side_with_the_significance(run, trained_folder, files):
+    outcome = run("evaluate", trained_folder, files["target"])
+    assert "F1 plain" in outcome.out
+    assert "F1 adapted" in outcome.out
+    assert "adapted - plain:" in outcome.out
+    assert "p = " in outcome.out
+
+
+def test_evaluate_without_adaptation(run, trained_folder, files):
+    outcome = run("evaluate", trained_folder, files["target"], "--no-adapt")
+    assert outcome.code == 0
+    assert "adapted" not in outcome.out
+
+
+def test_predict_reads_text_from_the_standard_input_and_writes_conll(
+    run, trained_folder, monkeypatch
+):
+    text = b"ana went to york.\n\ntom saw the rain.\n"
+
+    class Input:
+        buffer = io.BytesIO(text)
+
+    monkeypatch.setattr("sys.stdin", Input)
+    outcome = run("predict", trained_folder, "-", "--no-adapt")
+    assert outcome.code == 0
+    words = [line.split("\t")[0] for line in outcome.out.splitlines()]
+    assert words == ["ana", "went", "to", "york", ".", "", "tom", "saw", "the", "rain", ".", ""]
+
+
+def test_predicted_conll_scores_as_evaluate_says(run, trained_folder, files, tmp_path):
+    (result,) = json.loads(run("evaluate", trained_folder, files["target"], "--json").out)
+    predicted = tmp_path / "predicted.conll"
+    predicted.write_text(run("predict", trained_folder, files["target"], "--adapt").out)
+    scored = json.loads(run("score", files["target"], predicted, "--json").out)
+    assert scored["systems"][str(predicted)]["overall"] == result["adapted"]["overall"]
+
+
+def test_offsets_of_raw_text_point_into_it(run, trained_folder, write):
+    path = write("x.txt", "  ana  went to york.\n")
+    record = json.loads(run("predict", trained_folder, path, "--to", "jsonl").out)
+    for span in record["spans"]:
+        assert record["text"][span["start_char"] : span["end_char"]] == span["text"]
+
+
+def test_neighbours_are_shown_with_their_entities(run, trained_folder):
+    outcome = run("neighbours", trained_folder, "ana went to york .", "-k", "3")
+    assert [line[:2] for line in outcome.out.splitlines() if line[:1].isdigit()] == [
+        "1.",
+        "2.",
+        "3.",
+    ]
+    as_json = json.loads(run("neighbours", trained_folder, "ana went", "--json").out)
+    model = metacross.load(trained_folder, device="cpu")
+    assert len(as_json) == model.settings.retrieval.neighbours
+
+
+def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder, files, tmp_path):
+    def tune(name, seed):
+        folder = tmp_path / name
+        arguments = ["--sentences", "5", "--seed", seed, "--output", folder]
+        assert run("fine-tune", trained_folder, files["target"], *arguments).code == 0
+        return (folder / "model.safetensors").read_bytes()
+
+    assert tune("a", 1) == tune("b", 1) != tune("c", 2)
+    tuned = metacross.load(tmp_path / "a", device="cpu")
+    assert not tuned.adapts
+    assert tuned.predict(("ana", "in", "oslo")).neighbours == ()
+    outcome = run("predict", tmp_path / "a", files["target"], "--adapt")
+    assert outcome.code == 1
+    assert "use it without adaptation" in outcome.err
+
+
+def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(trained_folder):
+    tuning = metacross.load_settings("paper").fine_tuning
+    assert (tuning.epochs, tuning.rate) == (10, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["train", "paper", "--source", "{train}", "--dev", "{dev}"], "--output: expected a folder"),
+        (["train", "paper", "--output", "{out}"], "data.source: expected a labelled corpus"),
+        (["train", "papr", "--output", "{out}"], "papr: expected a YAML file or a recipe"),
+        (["train", "--set", "meta.stps=1", "--output", "{out}"], "meta.stps is no setting"),
+        (["train", "--source", "nowhere", "--dev", "{dev}", "--output", "{out}"], "nowhere: cannot be read"),
+        (["train", "--source", "{train}", "--dev", "{dev}", "--encoder", "./no", "--output", "{out}"], "./no: expected an encoder folder"),
+        (["train", "--source", "{train}", "--dev", "{dev}", "--encoder", "no/body", "--output", "{out}"], "no/body: cannot be opened"),
+        (["evaluate", "nowhere", "{target}"], "nowhere: expected a model folder"),
+        (["evaluate", "{model}", "nowhere"], "nowhere: cannot be read"),
+        (["evaluate", "{model}", "{target}", "--map", "PER=ORG"], "expected entities of the model's types LOC, PER, found ORG"),
+        (["evaluate", "{model}", "{target}", "--device", "cuda"], "run.device: expected"),
+        (["predict", "{model}", "nowhere"], "nowhere: cannot be read"),
+        (["neighbours", "{model}", " "], "TEXT: expected a sentence"),
+        (["neighbours", "{model}", "a", "-k", "9999"], "retrieval.neighbours: expected at most 40"),
+        (["fine-tune", "{model}", "{target}", "--output", "{out}"], "expected either --fraction or --sentences"),
+        (["fine-tune", "{model}", "{target}", "--fraction", "0.1"], "--output: expected a folder"),
+        (["fine-tune", "{model}", "{target}", "--sentences", "999", "--output", "{out}"], "expected 1 to 20 sentences"),
+    ],
+)  # fmt: skip
+def test_a_bad_call_is_one_line(run, files, trained_folder, tmp_path, arguments, says):
+    names = {**files, "model": trained_folder, "out": tmp_path / "out"}
+    outcome = run(*(argument.format(**names) for argument in arguments))
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert says in line

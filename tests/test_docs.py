@@ -1,0 +1,64 @@
+"""The documentation names what exists and shows what runs."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from metacross.settings import Settings, load_settings
+
+ROOT = Path(__file__).parent.parent
+METHOD = (ROOT / "docs" / "method.md").read_text()
+NAMES = sorted(set(re.findall(r"`(metacross(?:\.\w+)+)`", METHOD)))
+
+
+def found(name: str) -> object:
+    """Import as much of a dotted name as is a module, and look up the rest."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            thing = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            thing = getattr(thing, part)
+        return thing
+    raise ModuleNotFoundError(name)
+
+
+def test_the_page_links_many_names():
+    assert len(NAMES) > 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_in_the_method_page_exists(name):
+    assert callable(found(name))
+
+
+def test_every_line_of_algorithm_1_is_mapped():
+    algorithm = METHOD.split("## Algorithm 1")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([\d, ]+) \|", algorithm, flags=re.MULTILINE)
+    assert [int(n) for row in rows for n in row.split(",")] == list(range(1, 21))
+
+
+def test_every_equation_is_mapped():
+    equations = METHOD.split("## Equations")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| Eq\. ([\d, ]+) \|", equations, flags=re.MULTILINE)
+    assert [int(n) for row in rows for n in row.split(",")] == list(range(1, 14))
+
+
+@pytest.mark.parametrize("setting", sorted(set(re.findall(r"`(\w+\.(?:\w+|\*))`", METHOD))))
+def test_a_setting_in_the_method_page_exists(setting):
+    section, key = setting.split(".")
+    if section in Settings.model_fields:
+        fields = type(getattr(Settings(), section)).model_fields
+        assert key == "*" or key in fields
+
+
+def test_the_recipe_of_the_method_page_is_one(write):
+    text = METHOD.split("what differs:\n\n")[1].split("\n\n")[0]
+    recipe = yaml.safe_load(text)
+    assert recipe["recipe"] == "paper"
+    assert load_settings(write("x.yaml", text)).meta.steps == 1000
