@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install fix check test clean
+.PHONY: install demo fix check test clean
 
 install: $(INSTALLED)
 
@@ -14,6 +14,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
 	$(BIN)/python -m pip install --constraint constraints.txt --editable . --group dev
 	touch $(INSTALLED)
+
+demo: install
+	$(BIN)/metacross demo
 
 fix: install
 	$(BIN)/ruff check --fix .

@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command("demo")(model_commands.demo_command)
 app.command("check")(text_commands.check_command)
 app.command("convert")(text_commands.convert_command)
 app.command("score")(text_commands.score_command)

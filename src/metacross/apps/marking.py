@@ -23,17 +23,18 @@ def marked(sentence: Sentence, spans: Sequence[Span] | None = None) -> Text:
     >>> marked(Sentence(("Ana", "habló"), (Span(0, 1, "PER"),))).plain
     '[Ana PER] habló'
     """
+    blank = "" if sentence.language in ("zh", "ja") else " "
     text, position = Text(), 0
     for span in sentence.spans or () if spans is None else spans:
-        _append(text, " ".join(sentence.words[position : span.start]))
-        words = " ".join(sentence.words_of(span))
-        _append(text, f"[{words} {span.label}]", _STYLES.get(span.label, _OTHER))
+        _append(text, blank.join(sentence.words[position : span.start]), blank)
+        words = blank.join(sentence.words_of(span))
+        _append(text, f"[{words} {span.label}]", blank, _STYLES.get(span.label, _OTHER))
         position = span.end
-    _append(text, " ".join(sentence.words[position:]))
+    _append(text, blank.join(sentence.words[position:]), blank)
     return text
 
 
-def _append(text: Text, words: str, style: str = "") -> None:
+def _append(text: Text, words: str, blank: str, style: str = "") -> None:
     if words:
-        text.append(" " if text.plain else "")
+        text.append(blank if text.plain else "")
         text.append(words, style)

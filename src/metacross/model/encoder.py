@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from metacross.errors import ModelError
+from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
 from metacross.model.devices import seeded
 from metacross.text.word_pieces import SpecialPieces, WordPieces
 
+MINI = "mini"
+"""The name of the encoder that comes with metacross."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
@@ -47,7 +51,7 @@ class Encoder:
 def load_encoder(name: str) -> Encoder:
     """Open an encoder from a folder or by its hub name."""
     network, missing = _opened(transformers.AutoModel, name)
-    _check_complete(missing, "pooler", name)
+    _check_complete(missing, "pool", name)
     codec = load_codec(name)
     check_vocabulary(network, codec, name)
     return Encoder(name, network.eval(), codec)
@@ -84,6 +88,7 @@ def save_network(network: nn.Module, codec: PieceCodec, folder: Path) -> None:
 
 def load_codec(name: str) -> PieceCodec:
     """Open the tokenizer of an encoder."""
+    name = _located(name)
     _check_tokenizer_files(name)
     try:
         with _quiet():
@@ -164,6 +169,7 @@ def _opened(
     **options: Any,  # noqa: ANN401
 ) -> tuple[nn.Module, set[str]]:
     """A network, and the names of the weights that were not in its folder."""
+    name = _located(name)
     _check_folder(name)
     try:
         with _quiet():
@@ -178,6 +184,11 @@ def _opened(
             return network, set(info["missing_keys"])
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as problem:
         raise ModelError(f"{name}: cannot be opened: {_reason(problem)}") from problem
+
+
+def _located(name: str) -> str:
+    """Where the encoder of a name is; the bundled one lies within the package."""
+    return str(resources.files("metacross") / "assets" / "encoder") if name == MINI else name
 
 
 def _check_complete(missing: set[str], new_parts: str, name: str) -> None:

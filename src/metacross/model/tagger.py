@@ -165,9 +165,9 @@ def freeze(network: nn.Module, n_layers: int | None) -> None:
 
 
 def _unused_parameters(network: nn.Module) -> Iterable[nn.Parameter]:
-    """A pooler stands beside the way from the words to their tags."""
-    pooler = getattr(encoder_of(network), "pooler", None)
-    return pooler.parameters() if isinstance(pooler, nn.Module) else ()
+    """What pools a sentence stands beside the way from the words to their tags."""
+    named = encoder_of(network).named_parameters()
+    return (parameter for name, parameter in named if "pool" in name)
 
 
 def unlabelled(example: Example) -> Example:

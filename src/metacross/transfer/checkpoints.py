@@ -11,10 +11,9 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from metacross.errors import RunError
-from metacross.model.tagger import Tagger
 from metacross.text.writing import discard
 from metacross.transfer.adam import Adam
 
@@ -49,12 +48,12 @@ class History:
 class TrainingState:
     """All that changes in a training: the trainable weights and the optimiser's moments."""
 
-    tagger: Tagger
+    trainable: Mapping[str, nn.Parameter]
     adam: Adam
 
     def weights(self) -> dict[str, Tensor]:
         """The trainable weights."""
-        return {name: weight.detach() for name, weight in self.tagger.trainable.items()}
+        return {name: weight.detach() for name, weight in self.trainable.items()}
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything, by name."""
@@ -63,7 +62,7 @@ class TrainingState:
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take everything back."""
-        load_weights(self.tagger, _under("weight.", tensors))
+        load_weights(self.trainable, _under("weight.", tensors))
         self.adam.load_state(_under("adam.", tensors))
 
 
@@ -138,12 +137,12 @@ def write_tensors(
 
 
 @torch.no_grad()
-def load_weights(tagger: Tagger, weights: Mapping[str, Tensor]) -> None:
-    """Give a tagger other trainable weights."""
-    if weights.keys() != tagger.trainable.keys():
-        odd = sorted(weights.keys() ^ tagger.trainable.keys())[0]
-        raise RunError(f"expected the weights of this tagger, found others, such as {odd}")
-    for name, weight in tagger.trainable.items():
+def load_weights(trainable: Mapping[str, nn.Parameter], weights: Mapping[str, Tensor]) -> None:
+    """Give trainable weights other values."""
+    if weights.keys() != trainable.keys():
+        odd = sorted(weights.keys() ^ trainable.keys())[0]
+        raise RunError(f"expected the weights of this network, found others, such as {odd}")
+    for name, weight in trainable.items():
         weight.copy_(weights[name])
 
 

@@ -84,7 +84,7 @@ def train_model(
         return dev_score(plain_predictions(tagger, dev.sentences, batch_pieces=batch_pieces))
 
     parts = ModelParts(tagger, settings, memory, adapts=settings.run.method == "meta")
-    state = TrainingState(tagger, adam)
+    state = TrainingState(tagger.trainable, adam)
     return _trained(parts, step, state, run_folder, validate, watchers)
 
 
@@ -117,7 +117,7 @@ def fine_tune_model(
     adam = Adam(tagger.trainable, settings.optimiser)
     step = mini_batch_step(tagger, examples, settings, adam)
     parts = ModelParts(tagger, settings, memory=None, adapts=False)
-    return _trained(parts, step, TrainingState(tagger, adam), run_folder, None, watchers)
+    return _trained(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, watchers)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
@@ -154,7 +154,7 @@ def _trained(
         validate=validate,
         watchers=[JsonLog(run_folder.log), *watchers],
     )
-    load_weights(parts.tagger, read_tensors(keeper.best))
+    load_weights(parts.tagger.trainable, read_tensors(keeper.best))
     run_folder.end(history)
     save_model(parts, run_folder.folder)
     return Recogniser(parts)
