@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,6 +18,9 @@ class Section(BaseModel):
     """A group of settings: fixed once made, and strict about names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Whole = TypeVar("Whole", bound=Section)
 
 
 class EncoderSettings(Section):
@@ -164,7 +167,11 @@ def load_settings(recipe: str | Path = "paper", overrides: Iterable[str] = ()) -
 
     A file may begin with ``recipe: NAME``: it then says only what differs from that recipe.
     """
-    values = _recipe_values(str(recipe))
+    return settings_from(with_overrides(_recipe_values(str(recipe)), overrides))
+
+
+def with_overrides(values: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """The values of a recipe, changed by ``section.key=value``."""
     for override in overrides:
         path, sign, value = override.partition("=")
         section, dot, key = path.partition(".")
@@ -174,15 +181,20 @@ def load_settings(recipe: str | Path = "paper", overrides: Iterable[str] = ()) -
         if not isinstance(values[section], dict):
             raise SettingsError(f"expected {section} to hold settings, found {values[section]!r}")
         values[section][key] = _parsed_yaml(value, f"--set {path}")
-    return settings_from(values)
+    return values
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
     """Check values as they stand in a YAML file."""
+    return checked(Settings, values)
+
+
+def checked(whole: type[Whole], values: Mapping[str, Any]) -> Whole:
+    """Check values as they stand in a YAML file, as settings of this kind."""
     try:
-        return Settings.model_validate(values)
+        return whole.model_validate(values)
     except ValidationError as problems:
-        raise SettingsError(_told(problems)) from None
+        raise SettingsError(_told(problems, whole)) from None
 
 
 def _recipe_values(recipe: str) -> dict[str, Any]:
@@ -231,22 +243,22 @@ def _parsed_yaml(text: str, place: str) -> Any:  # noqa: ANN401 - YAML
         raise SettingsError(f"{place}{line}: expected YAML, but {reason}") from None
 
 
-def _told(problems: ValidationError) -> str:
+def _told(problems: ValidationError, whole: type[Section]) -> str:
     """The first problem in the user's spelling, with the nearest name that exists."""
     problem = problems.errors()[0]
     path = [str(part) for part in problem["loc"]]
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        known = _known_names(path[:-1])
+        known = _known_names(path[:-1], whole)
         return f"{name} is no setting{_nearest(path[-1], known)}; there are {', '.join(known)}"
     message = problem["msg"][:1].lower() + problem["msg"][1:]
     more = f" (and {problems.error_count() - 1} more)" if problems.error_count() > 1 else ""
     return f"{name}: {message}, found {problem['input']!r}{more}"
 
 
-def _known_names(path: list[str]) -> list[str]:
+def _known_names(path: list[str], whole: type[Section]) -> list[str]:
     """The names that a section, or the whole, has."""
-    model: type[BaseModel] = Settings
+    model: type[BaseModel] = whole
     for part in path:
         annotation = model.model_fields[part].annotation
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):

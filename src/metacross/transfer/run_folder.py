@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from metacross.errors import RunError
-from metacross.settings import Settings
+from metacross.settings import Section
 from metacross.text.sentences import Corpus
 from metacross.text.writing import json_line, write_whole
 from metacross.transfer.checkpoints import History
@@ -42,7 +42,7 @@ class RunFolder:
         """A line for every step."""
         return self.training / "log.jsonl"
 
-    def begin(self, settings: Settings, ingredients: Mapping[str, str]) -> None:
+    def begin(self, settings: Section, ingredients: Mapping[str, str]) -> None:
         """Write the record, or check that the one there is of the same training.
 
         ``ingredients`` names what goes in, such as the source corpus, with digests.
@@ -73,7 +73,7 @@ class RunFolder:
         record["validations"] = [list(pair) for pair in history.validations]
         self._write(record)
 
-    def _check_same(self, settings: Settings, ingredients: Mapping[str, str]) -> None:
+    def _check_same(self, settings: Section, ingredients: Mapping[str, str]) -> None:
         record = self._read()
         mend = "choose another folder, or remove this one"
         for section, values in settings.model_dump(mode="json").items():
