@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.apps import console, model_commands, text_commands
+from metacross.apps import console, encoder_commands, model_commands, text_commands
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("evaluate")(model_commands.evaluate_command)
 app.command("predict")(model_commands.predict_command)
 app.command("neighbours")(model_commands.neighbours_command)
 app.command("fine-tune")(model_commands.fine_tune_command)
+app.add_typer(encoder_commands.app)
 
 
 def _show_version(wished: bool) -> None:
