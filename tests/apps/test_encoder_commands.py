@@ -28,7 +28,7 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def encoder(files, request):
+def encoder(files):
     from metacross.apps.cli import main
 
     folder = files / "encoder"

@@ -266,8 +266,8 @@ def test_a_batch_depends_on_its_number_alone(parts):
         TextStream(parts.text, parts.tokenizer, settings).batch(0)
         for settings in (parts.settings, other)
     )
-    shapes = [batch.shown.tolist() for batch in batches]
-    assert shapes[0] != shapes[1]
+    pieces = [batch.shown.tolist() for batch in batches]
+    assert pieces[0] != pieces[1]
 
 
 def test_batches_hold_all_views_and_none_is_empty():

@@ -26,12 +26,12 @@ _LIKE_LENGTHS = 20  # batches whose sentences are sorted by length together
 
 @dataclass(frozen=True, slots=True)
 class EntityProbeSettings:
-    """How the tagger is trained. The head, which begins from nothing, learns faster."""
+    """How the tagger is trained; rates are the highest. The head, which is new, learns faster."""
 
     epochs: int = 2
     batch: int = 32
-    head_rate: float = 1e-3
-    body_rate: float = 5e-4
+    head_rate: float = 9e-4
+    body_rate: float = 4.5e-4
     warmup: float = 0.1
     dropout: float = 0.3
     longest_window: int = 160
