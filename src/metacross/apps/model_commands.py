@@ -33,7 +33,7 @@ from metacross.errors import DataError, SettingsError
 from metacross.settings import Settings, load_settings
 from metacross.study import score_views
 from metacross.text.columns import Columns
-from metacross.text.reading import Format, ReadOptions, read_corpus, read_stream, unlabelled
+from metacross.text.reading import ReadOptions, read_corpus, read_stream, unlabelled
 from metacross.text.sentences import Sentence
 from metacross.text.splitting import split_text
 from metacross.text.writing import conll_lines, json_record
@@ -178,7 +178,9 @@ def predict_command(
     from metacross.transfer.recogniser import load
 
     recogniser = load(model, device=device)
-    for prediction in recogniser.predict_all(chain([first], sentences), adapt=adapt):
+    at_once = 1 if file == "-" and sys.stdin.isatty() else 64  # a person waits for each line
+    given = chain([first], sentences)
+    for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):
         sys.stdout.write(_written(prediction, recogniser, to))
         sys.stdout.flush()
 
@@ -252,8 +254,13 @@ def fine_tune_command(
 
 def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterator[Sentence]:
     if file == "-":
-        options = options if options.format else ReadOptions(Format.TEXT, options.encoding)
-        return read_stream(sys.stdin.buffer, "<stdin>", language=language, options=options)
+        return read_stream(
+            sys.stdin.buffer,
+            "<stdin>",
+            language=language,
+            options=options,
+            sniffed_lines=1 if sys.stdin.isatty() else 5,
+        )
     return iter(read_corpus(file, language=language, options=options))
 
 

@@ -22,8 +22,6 @@ from metacross.transfer.prediction import (
 )
 from metacross.transfer.retrieval import Neighbour, SentenceIndex
 
-_CHUNK = 64  # sentences that are looked up together
-
 
 class Recogniser:
     """What ``metacross.train`` and ``metacross.load`` give."""
@@ -68,13 +66,13 @@ class Recogniser:
         return next(self.predict_all([sentence], adapt=adapt))
 
     def predict_all(
-        self, sentences: Iterable[Sentence], *, adapt: bool | None = None
+        self, sentences: Iterable[Sentence], *, adapt: bool | None = None, chunk: int = 64
     ) -> Iterator[Prediction]:
-        """Find the entities of sentences as they come, in their order."""
+        """Find the entities of sentences as they come, in order, ``chunk`` of them at once."""
         wished = self.adapts if adapt is None else adapt
         remaining = iter(sentences)
-        while chunk := list(islice(remaining, _CHUNK)):
-            yield from self._adapted(chunk) if wished else self._plain(chunk)
+        while taken := list(islice(remaining, chunk)):
+            yield from self._adapted(taken) if wished else self._plain(taken)
 
     def neighbours(
         self, sentences: Sequence[Sentence], *, k: int | None = None
