@@ -47,6 +47,16 @@ ModelArgument: TypeAlias = Annotated[str, typer.Argument(metavar="MODEL", help="
 DeviceOption: TypeAlias = Annotated[str, typer.Option("--device", help="cuda, mps, cpu or auto.")]
 
 
+class Engine(str, Enum):
+    """How a model adapts; both give the same results."""
+
+    FAST = "fast"
+    TEXTBOOK = "textbook"
+
+
+EngineOption: TypeAlias = Annotated[Engine, typer.Option("--engine", help="How to adapt.")]
+
+
 class OutputFormat(str, Enum):
     """How predictions are written."""
 
@@ -133,6 +143,7 @@ def evaluate_command(
     map_: MapOption = None,
     drop: DropOption = None,
     device: DeviceOption = "auto",
+    engine: EngineOption = Engine.FAST,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled files, with and without adaptation side by side."""
@@ -142,7 +153,7 @@ def evaluate_command(
     from metacross.study.evaluation import evaluate
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device)
+    recogniser = load(model, device=device, engine=engine.value)
     results = []
     for corpus in corpora:
         with counting(f"adapting to {Path(corpus.name).name}", len(corpus)) as progress:
@@ -150,8 +161,15 @@ def evaluate_command(
         results.append(_evaluation_json(evaluation))
         if not as_json:
             _show_evaluation(evaluation)
+    _tell_engine(recogniser, engine)
     if as_json:
         console.show_json(results)
+
+
+def _tell_engine(recogniser: Recogniser, engine: Engine) -> None:
+    """Say when the slow loop had to do the work."""
+    if engine is Engine.FAST and recogniser.textbook_because is not None:
+        console.show_note(f"adapted by the textbook loop, since {recogniser.textbook_because}")
 
 
 def predict_command(
@@ -166,6 +184,7 @@ def predict_command(
     format_: FormatOption = None,
     encoding: EncodingOption = "utf-8",
     device: DeviceOption = "auto",
+    engine: EngineOption = Engine.FAST,
 ) -> None:
     """Find entities, sentence by sentence, as the text comes in."""
     options = ReadOptions(format=format_, encoding=encoding)
@@ -177,12 +196,14 @@ def predict_command(
 
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device)
+    recogniser = load(model, device=device, engine=engine.value)
     at_once = 1 if file == "-" and sys.stdin.isatty() else 64  # a person waits for each line
     given = chain([first], sentences)
     for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):
         sys.stdout.write(_written(prediction, recogniser, to))
         sys.stdout.flush()
+    if adapt is not False:
+        _tell_engine(recogniser, engine)
 
 
 def neighbours_command(

@@ -25,6 +25,7 @@ _FREE = {
     ("run", "device"),
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
+    ("run", "record_megabytes"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),
