@@ -133,6 +133,9 @@ class RunSettings(Section):
     validate_every: int = Field(300, ge=1, description="steps between looks at the dev corpus")
     checkpoint_every: int = Field(100, ge=1, description="steps between checkpoints")
     batch_pieces: int = Field(4_096, ge=128, description="pieces in a batch of plain prediction")
+    record_megabytes: int = Field(
+        256, ge=0, description="memory for what source sentences contribute to adaptation"
+    )
 
 
 class Settings(Section):

@@ -72,14 +72,19 @@ def test_predict_reads_text_from_the_standard_input_and_writes_conll(
 ):
     text = b"ana went to york.\n\ntom saw the rain.\n"
 
-    class Input:
-        buffer = io.BytesIO(text)
-
-    monkeypatch.setattr("sys.stdin", Input)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     outcome = run("predict", trained_folder, "-", "--no-adapt")
     assert outcome.code == 0
     words = [line.split("\t")[0] for line in outcome.out.splitlines()]
     assert words == ["ana", "went", "to", "york", ".", "", "tom", "saw", "the", "rain", ".", ""]
+
+
+def test_predict_finds_out_that_the_standard_input_is_conll(run, trained_folder, monkeypatch):
+    text = b"ana B-PER\nwent O\n\ntom B-PER\n\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    outcome = run("predict", trained_folder, "-", "--no-adapt")
+    words = [line.split("\t")[0] for line in outcome.out.splitlines()]
+    assert words == ["ana", "went", "", "tom", ""]
 
 
 def test_predicted_conll_scores_as_evaluate_says(run, trained_folder, files, tmp_path):

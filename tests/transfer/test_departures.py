@@ -31,9 +31,9 @@ def model(trained_folder):
 
 
 def with_settings(model, **sections):
-    """The same model under other settings."""
-    settings = model.settings.model_copy(update=sections)
-    return metacross.transfer.recogniser.Recogniser(replace(model.parts, settings=settings))
+    """The same model under other settings, adapting by the textbook loop."""
+    parts = replace(model.parts, settings=model.settings.model_copy(update=sections))
+    return metacross.transfer.recogniser.Recogniser(parts, engine="textbook")
 
 
 def test_neighbours_are_ranks_1_to_k_and_in_the_released_code_2_to_k_plus_1(model):

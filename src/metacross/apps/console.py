@@ -25,6 +25,11 @@ def show_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can hold
     show_plain(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def show_note(text: str) -> None:
+    """Print a remark to the standard error stream."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True, style="dim")
+
+
 def show_error(error: MetacrossError) -> None:
     """Print an error as one line to the standard error stream."""
     line = "".join(c if c.isprintable() else " " for c in f"metacross: {error}")

@@ -27,10 +27,13 @@ LANGUAGES = {"es": "Spanish", "nl": "Dutch", "de": "German", "fr": "French", "zh
 
 # Little text needs few steps.
 _STEPS = (
-    "direct.steps=200",
-    "meta.steps=60",
-    "run.validate_every=20",
-    "run.checkpoint_every=20",
+    "direct.steps=150",
+    "direct.rate=1e-3",
+    "meta.steps=180",
+    "meta.tasks_per_step=8",
+    "meta.outer_rate=1e-3",
+    "run.validate_every=30",
+    "run.checkpoint_every=30",
 )
 
 

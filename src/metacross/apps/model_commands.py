@@ -33,7 +33,7 @@ from metacross.errors import DataError, SettingsError
 from metacross.settings import Settings, load_settings
 from metacross.study import score_views
 from metacross.text.columns import Columns
-from metacross.text.reading import Format, ReadOptions, read_corpus, read_stream, unlabelled
+from metacross.text.reading import ReadOptions, read_corpus, read_stream, unlabelled
 from metacross.text.sentences import Sentence
 from metacross.text.splitting import split_text
 from metacross.text.writing import conll_lines, json_record
@@ -45,6 +45,16 @@ if TYPE_CHECKING:
 
 ModelArgument: TypeAlias = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
 DeviceOption: TypeAlias = Annotated[str, typer.Option("--device", help="cuda, mps, cpu or auto.")]
+
+
+class Engine(str, Enum):
+    """How a model adapts; both give the same results."""
+
+    FAST = "fast"
+    TEXTBOOK = "textbook"
+
+
+EngineOption: TypeAlias = Annotated[Engine, typer.Option("--engine", help="How to adapt.")]
 
 
 class OutputFormat(str, Enum):
@@ -133,6 +143,7 @@ def evaluate_command(
     map_: MapOption = None,
     drop: DropOption = None,
     device: DeviceOption = "auto",
+    engine: EngineOption = Engine.FAST,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled files, with and without adaptation side by side."""
@@ -142,7 +153,7 @@ def evaluate_command(
     from metacross.study.evaluation import evaluate
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device)
+    recogniser = load(model, device=device, engine=engine.value)
     results = []
     for corpus in corpora:
         with counting(f"adapting to {Path(corpus.name).name}", len(corpus)) as progress:
@@ -150,8 +161,15 @@ def evaluate_command(
         results.append(_evaluation_json(evaluation))
         if not as_json:
             _show_evaluation(evaluation)
+    _tell_engine(recogniser, engine)
     if as_json:
         console.show_json(results)
+
+
+def _tell_engine(recogniser: Recogniser, engine: Engine) -> None:
+    """Say when the slow loop had to do the work."""
+    if engine is Engine.FAST and recogniser.textbook_because is not None:
+        console.show_note(f"adapted by the textbook loop, since {recogniser.textbook_because}")
 
 
 def predict_command(
@@ -166,6 +184,7 @@ def predict_command(
     format_: FormatOption = None,
     encoding: EncodingOption = "utf-8",
     device: DeviceOption = "auto",
+    engine: EngineOption = Engine.FAST,
 ) -> None:
     """Find entities, sentence by sentence, as the text comes in."""
     options = ReadOptions(format=format_, encoding=encoding)
@@ -177,10 +196,14 @@ def predict_command(
 
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device)
-    for prediction in recogniser.predict_all(chain([first], sentences), adapt=adapt):
+    recogniser = load(model, device=device, engine=engine.value)
+    at_once = 1 if file == "-" and sys.stdin.isatty() else 64  # a person waits for each line
+    given = chain([first], sentences)
+    for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):
         sys.stdout.write(_written(prediction, recogniser, to))
         sys.stdout.flush()
+    if adapt is not False:
+        _tell_engine(recogniser, engine)
 
 
 def neighbours_command(
@@ -252,8 +275,13 @@ def fine_tune_command(
 
 def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterator[Sentence]:
     if file == "-":
-        options = options if options.format else ReadOptions(Format.TEXT, options.encoding)
-        return read_stream(sys.stdin.buffer, "<stdin>", language=language, options=options)
+        return read_stream(
+            sys.stdin.buffer,
+            "<stdin>",
+            language=language,
+            options=options,
+            sniffed_lines=1 if sys.stdin.isatty() else 5,
+        )
     return iter(read_corpus(file, language=language, options=options))
 
 

@@ -25,7 +25,7 @@ class TrainingBar:
     def __init__(self, unit: str) -> None:
         self._unit = unit
         self._progress = Progress(
-            TextColumn("training"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]}  {task.fields[speed]}"),
@@ -36,7 +36,17 @@ class TrainingBar:
             disable=not Console(stderr=True).is_terminal,
         )
         self._task: TaskID | None = None
-        self._per_step = 0
+        self._preparation: TaskID | None = None
+
+    def preparing(self, what: str, n_done: int, n_all: int) -> None:
+        """Show a bar of its own, until it is full."""
+        if self._preparation is None:
+            self._progress.start()
+            self._preparation = self._progress.add_task(what, total=n_all, loss="", speed="")
+        self._progress.update(self._preparation, completed=n_done)
+        if n_done == n_all:
+            self._progress.remove_task(self._preparation)
+            self._preparation = None
 
     def begun(self, steps_done: int, steps: int) -> None:
         """Start the bar where the training goes on."""
@@ -51,7 +61,7 @@ class TrainingBar:
         """Move the bar."""
         if self._task is None:
             return
-        steps_a_second = self._progress.tasks[0].speed
+        steps_a_second = self._progress.tasks[-1].speed
         speed = f"{steps_a_second * result.n_items:.1f} {self._unit}/s" if steps_a_second else ""
         self._progress.update(self._task, completed=step, loss=f"{result.loss:.3f}", speed=speed)
 

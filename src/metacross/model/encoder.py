@@ -1,4 +1,4 @@
-"""Opens pre-trained encoders; the only module that knows ``transformers``."""
+"""Opens pre-trained encoders; no other module but ``mini_encoder`` knows ``transformers``."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def report_table(report: Report, title: str) -> Table:
         table.add_row(label, *_cells(score))
     table.add_section()
     table.add_row("all (micro)", *_cells(report.overall), style="bold")
-    table.add_row("mean of types (macro)", "", "", f"{100 * report.macro_f1:.2f}", "", "", "")
+    table.add_row("macro", "", "", f"{100 * report.macro_f1:.2f}", "", "", "")
     return table
 
 
@@ -97,10 +97,15 @@ def interval_line(interval: Interval) -> str:
 
 def comparison_line(comparison: Comparison, ours: str, theirs: str) -> str:
     """A comparison of two systems, said in a sentence."""
-    points = 100 * comparison.difference
-    bounds = f"{100 * comparison.interval.low:+.2f} to {100 * comparison.interval.high:+.2f}"
+    low, high = _signed(comparison.interval.low), _signed(comparison.interval.high)
     verdict = "significant" if comparison.significant else "not significant"
     return (
-        f"{ours} - {theirs}: {points:+.2f} F1 ({bounds}), p = {comparison.p_value:.4f}: {verdict} "
+        f"{ours} - {theirs}: {_signed(comparison.difference)} F1 ({low} to {high}), "
+        f"p = {comparison.p_value:.4f}: {verdict} "
         f"at 5 % (approximate randomisation, {comparison.shuffles:,} shuffles)"
     )
+
+
+def _signed(difference: float) -> str:
+    """A difference in points; nothing is +0.00, never -0.00."""
+    return f"{round(100 * difference, 2) + 0.0:+.2f}"

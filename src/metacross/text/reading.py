@@ -54,7 +54,6 @@ _SUFFIXES = {
     ".json": Format.JSONL,
     ".ndjson": Format.JSONL,
 }
-_SNIFFED_LINES = 200
 _TAG_AT_END = re.compile(r"[ \t](?:O|[A-Z]-\S+)[ \t]*$")
 
 
@@ -81,14 +80,16 @@ def read_stream(
     language: str | None = None,
     options: ReadOptions | None = None,
     log: ReadingLog | None = None,
+    sniffed_lines: int = 200,
 ) -> Iterator[Sentence]:
     """Sentences as their lines arrive; ``source`` names the stream in messages.
 
-    Only the first sentence waits for more lines, where the format has to be found out.
+    Only the first sentence waits for more lines, ``sniffed_lines`` at most, where the format has
+    to be found out.
     """
     options, log = options or ReadOptions(), log or ReadingLog()
     lines = numbered_lines(stream, source, options.encoding)
-    format_, lines = _format_of(lines, source, options)
+    format_, lines = _format_of(lines, source, options, sniffed_lines)
     if format_ is Format.CONLL:
         for sentence in sentences_from_columns(lines, source, options.columns, log):
             yield replace(sentence, language=language)
@@ -120,14 +121,14 @@ def _drawn(
 
 
 def _format_of(
-    lines: Iterator[NumberedLine], source: str, options: ReadOptions
+    lines: Iterator[NumberedLine], source: str, options: ReadOptions, sniffed_lines: int
 ) -> tuple[Format, Iterator[NumberedLine]]:
     """The format, and the lines with those looked at put back."""
     by_suffix = _SUFFIXES.get(Path(source).suffix.lower())
     known = options.format or by_suffix
     if known is not None:
         return known, lines
-    head = list(itertools.islice(lines, _SNIFFED_LINES))
+    head = list(itertools.islice(lines, sniffed_lines))
     return sniffed_format([line for _, line in head]), itertools.chain(head, lines)
 
 

@@ -140,6 +140,10 @@ class Corpus:
     source: str | None = field(default=None, compare=False)
     notes: ReadingNotes = field(default=ReadingNotes(), compare=False)
 
+    def __repr__(self) -> str:
+        entities = f"{self.n_entities:,} entities" if self.labelled else "unlabelled"
+        return f"<Corpus {self.name}: {len(self):,} sentences, {entities}>"
+
     def __len__(self) -> int:
         return len(self.sentences)
 

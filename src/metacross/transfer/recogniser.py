@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Literal, TypeAlias
+
+from torch import Tensor
 
 from metacross.errors import DataError, ModelError
 from metacross.model.devices import seeded
@@ -14,6 +17,7 @@ from metacross.text.reading import unlabelled
 from metacross.text.sentences import Sentence
 from metacross.text.splitting import split_text
 from metacross.transfer.adaptation import adapted, dropping_out
+from metacross.transfer.engine import FastEngine, UnsharedLayer, why_not
 from metacross.transfer.prediction import (
     Prediction,
     label_logits,
@@ -22,18 +26,27 @@ from metacross.transfer.prediction import (
 )
 from metacross.transfer.retrieval import Neighbour, SentenceIndex
 
-_CHUNK = 64  # sentences that are looked up together
+EngineName: TypeAlias = Literal["fast", "textbook"]
 
 
 class Recogniser:
     """What ``metacross.train`` and ``metacross.load`` give."""
 
-    def __init__(self, parts: ModelParts) -> None:
+    def __init__(self, parts: ModelParts, *, engine: EngineName = "fast") -> None:
         self.parts = parts
         self.tagger = parts.tagger
         self.settings = parts.settings
+        self.textbook_because = (
+            "it was asked for" if engine == "textbook" else why_not(parts.tagger, parts.settings)
+        )
+        """Why it adapts by the textbook loop; None where the fast engine does it."""
         self._index = None if parts.memory is None else SentenceIndex(parts.memory.vectors)
         self._support: dict[int, Example] = {}
+        self._engine = FastEngine(
+            parts.tagger,
+            parts.settings,
+            memory_bytes=2**20 * parts.settings.run.record_megabytes,
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -68,13 +81,13 @@ class Recogniser:
         return next(self.predict_all([sentence], adapt=adapt))
 
     def predict_all(
-        self, sentences: Iterable[Sentence], *, adapt: bool | None = None
+        self, sentences: Iterable[Sentence], *, adapt: bool | None = None, chunk: int = 64
     ) -> Iterator[Prediction]:
-        """Find the entities of sentences as they come, in their order."""
+        """Find the entities of sentences as they come, in order, ``chunk`` of them at once."""
         wished = self.adapts if adapt is None else adapt
         remaining = iter(sentences)
-        while chunk := list(islice(remaining, _CHUNK)):
-            yield from self._adapted(chunk) if wished else self._plain(chunk)
+        while taken := list(islice(remaining, chunk)):
+            yield from self._adapted(taken) if wished else self._plain(taken)
 
     def neighbours(
         self, sentences: Sequence[Sentence], *, k: int | None = None
@@ -112,20 +125,33 @@ class Recogniser:
             )
 
     def _adapted(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
-        """The textbook loop (Algorithm 1, lines 15 to 19): adapt, label, restore, one by one."""
+        """Adapt to each sentence and label it (Algorithm 1, lines 15 to 19)."""
         examples = self.tagger.examples(sentences)
         nearest = self.neighbours(sentences)
-        for sentence, example, own in zip(sentences, examples, nearest, strict=True):
-            support = [self._support_example(neighbour.position) for neighbour in own]
-            yield self._adapted_prediction(sentence, example, support, own)
+        supports = [
+            {neighbour.position: self._support_example(neighbour.position) for neighbour in own}
+            for own in nearest
+        ]
+        logits = self._adapted_logits(examples, supports)
+        for sentence, own_logits, own in zip(sentences, logits, nearest, strict=True):
+            yield prediction_from(self.tagger, sentence, own_logits, own)
 
-    def _adapted_prediction(
-        self,
-        sentence: Sentence,
-        example: Example,
-        support: Sequence[Example],
-        neighbours: Sequence[Neighbour],
-    ) -> Prediction:
+    def _adapted_logits(
+        self, examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
+    ) -> Iterable[Tensor]:
+        if self.textbook_because is None:
+            try:
+                with dropping_out(self.tagger, False):
+                    return list(self._engine.logits(examples, supports))
+            except UnsharedLayer:
+                self.textbook_because = "a layer of this encoder reads more than the sentences"
+        return (
+            self._textbook_logits(example, list(support.values()))
+            for example, support in zip(examples, supports, strict=True)
+        )
+
+    def _textbook_logits(self, example: Example, support: Sequence[Example]) -> Tensor:
+        """Adapt, label, restore."""
         adaptation = self.settings.adaptation
         with (
             seeded(self.settings.run.seed),
@@ -141,7 +167,7 @@ class Recogniser:
             dropping_out(self.tagger, False),
         ):
             (logits,) = label_logits(self.tagger, [example])
-        return prediction_from(self.tagger, sentence, logits, neighbours)
+        return logits
 
     def _support_example(self, position: int) -> Example:
         if position not in self._support:
@@ -149,6 +175,6 @@ class Recogniser:
         return self._support[position]
 
 
-def load(folder: str | Path, *, device: str = "auto") -> Recogniser:
-    """Open a model that was saved."""
-    return Recogniser(load_model(folder, device=device))
+def load(folder: str | Path, *, device: str = "auto", engine: EngineName = "fast") -> Recogniser:
+    """Open a model that was saved. The ``textbook`` engine gives the same results, slower."""
+    return Recogniser(load_model(folder, device=device), engine=engine)

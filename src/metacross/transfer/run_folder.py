@@ -19,8 +19,17 @@ from metacross.text.sentences import Corpus
 from metacross.text.writing import json_line, write_whole
 from metacross.transfer.checkpoints import History
 
-# Settings that change how a training runs but not what comes out of it.
-_FREE = {("run", "device"), ("run", "checkpoint_every"), ("run", "batch_pieces")}
+# Settings that change how a training runs but not what comes out of it, and names of things that
+# are compared by their content.
+_FREE = {
+    ("run", "device"),
+    ("run", "checkpoint_every"),
+    ("run", "batch_pieces"),
+    ("run", "record_megabytes"),
+    ("data", "source"),
+    ("data", "dev"),
+    ("encoder", "name"),
+}
 
 
 class RunFolder:

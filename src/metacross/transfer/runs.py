@@ -75,7 +75,7 @@ def train_model(
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
     tagger = Tagger(network, codec, tags, settings.encoder, settings.run)
-    memory = _new_memory(source, tagger, settings)
+    memory = _new_memory(source, tagger, settings, watchers)
     adam = Adam(tagger.trainable, settings.optimiser)
     step = _step(tagger, source, memory, settings, adam)
 
@@ -168,7 +168,9 @@ def _step(tagger: Tagger, source: Corpus, memory: Memory, settings: Settings, ad
     return maml_step(tagger, examples, tasks, settings, adam)
 
 
-def _new_memory(source: Corpus, tagger: Tagger, settings: Settings) -> Memory:
+def _new_memory(
+    source: Corpus, tagger: Tagger, settings: Settings, watchers: Sequence[Watcher]
+) -> Memory:
     """The source language with its vectors, made before the first step changes any weight."""
     retrieval = settings.retrieval
     pretrained: dict[str, Tensor] | None = None
@@ -182,7 +184,12 @@ def _new_memory(source: Corpus, tagger: Tagger, settings: Settings) -> Memory:
     else:
         outside = load_encoder(retrieval.encoder)
         encoder = outside_encoder(outside, settings, tagger)
-    vectors = cached_vectors(encoder, source.sentences)
+
+    def progress(n_done: int) -> None:
+        for watcher in watchers:
+            watcher.preparing("sentence vectors", n_done, len(source))
+
+    vectors = cached_vectors(encoder, source.sentences, progress=progress)
     return Memory(source, vectors, encoder, pretrained, outside)
 
 

@@ -38,6 +38,9 @@ class LoopSettings:
 class Watcher(Protocol):
     """Is told how a training goes."""
 
+    def preparing(self, what: str, n_done: int, n_all: int) -> None:
+        """Something that takes long is made before the first step."""
+
     def begun(self, steps_done: int, steps: int) -> None:
         """Training begins, or goes on."""
 
@@ -92,7 +95,7 @@ def run(
     finally:
         for watcher in watchers:
             watcher.ended()
-    return history
+    return history.lasted(time.monotonic() - began)
 
 
 def _validated(

@@ -19,6 +19,9 @@ class JsonLog:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def preparing(self, what: str, n_done: int, n_all: int) -> None:
+        """Only steps are written."""
+
     def begun(self, steps_done: int, steps: int) -> None:
         """Drop what was written of steps that will be taken again."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +66,9 @@ class TensorBoardLog:
         self._writer_class = SummaryWriter
         self._folder = folder
         self._writer: Any = None
+
+    def preparing(self, what: str, n_done: int, n_all: int) -> None:
+        """Only steps are written."""
 
     def begun(self, steps_done: int, steps: int) -> None:
         """Open the log, hiding what will be done again."""
