@@ -63,9 +63,10 @@ def test_after_ten_kills_the_weights_are_those_of_an_uninterrupted_run(encoders,
     while n_kills < 10:
         child = in_a_process(partial(train, killed, encoders["bert"]))
         time.sleep(rng.uniform(0.1, 0.8) * lasted)
-        if os.waitpid(child, os.WNOHANG)[0]:  # it came to its end: kill another one
+        if os.waitpid(child, os.WNOHANG)[0]:  # it came to its end: kill another one, sooner
             assert same_tensors(whole / "model.safetensors", killed / "model.safetensors")
-            killed = tmp_path / f"killed-{n_kills}"
+            killed = tmp_path / f"killed-{n_kills}-{lasted}"
+            lasted *= 0.6
             continue
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
