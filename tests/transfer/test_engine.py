@@ -8,8 +8,9 @@ import tiny
 from metacross.model.encoder import fingerprint
 from metacross.settings import load_settings
 from metacross.transfer.adaptation import adapted
-from metacross.transfer.engine import FastEngine, UnsharedLayer, why_not
+from metacross.transfer.engine import FastEngine, why_not
 from metacross.transfer.prediction import label_logits
+from metacross.transfer.recording import UnsharedLayer
 from model.test_encoder import tagger_on
 
 TESTS = tiny.corpus(9, seed=21)
@@ -42,7 +43,7 @@ def both(folder, k, *overrides, memory_bytes=10**9, tests=TESTS, source=SOURCE):
     engine = FastEngine(tagger, settings, memory_bytes=memory_bytes)
     before = fingerprint(tagger.network)
     examples = tagger.examples(tests)
-    ours = list(engine.logits(examples, supports))
+    ours = engine.logits(examples, supports)
     assert fingerprint(tagger.network) == before
     theirs = [
         textbook_logits(tagger, settings, example, list(support.values()))
@@ -109,18 +110,15 @@ def test_little_memory_changes_no_result(encoders):
     assert worst(much, little) < 1e-5
 
 
-def test_records_are_kept_and_used_again(encoders, monkeypatch):
+def test_records_are_kept_and_used_again(encoders):
     settings = load_settings("paper")
     tagger = tagger_on(encoders["bert"])
     engine = FastEngine(tagger, settings, memory_bytes=10**9)
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
     supports = [{0: source[0], 1: source[1]} for _ in examples]
-    recorded = []
-    original = engine._record
-    monkeypatch.setattr(engine, "_record", lambda new: (recorded.extend(new), original(new)))
-    list(engine.logits(examples, supports))
-    list(engine.logits(examples, supports))
-    assert recorded == [0, 1]
+    engine.logits(examples, supports)
+    engine.logits(examples, supports)
+    assert engine.records.n_recorded == 2
 
 
 def test_memory_for_records_is_bounded(encoders):
@@ -128,9 +126,11 @@ def test_memory_for_records_is_bounded(encoders):
     tagger = tagger_on(encoders["bert"])
     engine = FastEngine(tagger, settings, memory_bytes=300_000)
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
-    list(engine.logits(examples, [{i: source[i]} for i in range(len(examples))]))
-    assert 0 < sum(engine._sizes.values()) <= 300_000
-    assert engine._sizes.keys() == engine._records.keys()
+    supports = [{i: source[i]} for i in range(len(examples))]
+    for _ in range(2):
+        engine.logits(examples, supports)
+        assert 0 < engine.records.n_bytes <= 300_000
+    assert engine.records.n_recorded > len(examples)  # some had to go and come again
 
 
 def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
@@ -139,9 +139,9 @@ def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
     engine = FastEngine(tagger, settings, memory_bytes=10**9)
     wanted = label_logits(tagger, examples)
-    monkeypatch.setattr(engine, "_direction", lambda gradient: 1 / 0)
+    monkeypatch.setattr(engine, "_multiplied", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        list(engine.logits(examples, [{0: source[0]} for _ in examples]))
+        engine.logits(examples, [{0: source[0]} for _ in examples])
     assert worst(label_logits(tagger, examples), wanted) == 0
     assert all(weight.grad is None for weight in tagger.trainable.values())
 
@@ -171,7 +171,7 @@ def test_a_layer_that_reads_something_else_than_the_sentences_is_noticed(encoder
     examples = tagger.examples(TESTS)
     source = tagger.examples(SOURCE)
     with pytest.raises(UnsharedLayer):
-        list(engine.logits(examples, [{0: source[0]} for _ in examples]))
+        engine.logits(examples, [{0: source[0]} for _ in examples])
 
 
 def test_a_sentence_s_result_does_not_depend_on_its_company(encoders):
@@ -179,9 +179,9 @@ def test_a_sentence_s_result_does_not_depend_on_its_company(encoders):
     settings = load_settings("paper", ["adaptation.rate=1e-3"])
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
     supports = [{i: source[i], 11 - i: source[11 - i]} for i in range(len(examples))]
-    together = list(FastEngine(tagger, settings, memory_bytes=10**9).logits(examples, supports))
+    together = FastEngine(tagger, settings, memory_bytes=10**9).logits(examples, supports)
     alone = [
-        next(FastEngine(tagger, settings, memory_bytes=10**9).logits([e], [s]))
+        FastEngine(tagger, settings, memory_bytes=10**9).logits([e], [s])[0]
         for e, s in zip(examples, supports, strict=True)
     ]
     assert worst(together, alone) < 1e-5

@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from metacross.errors import DataError
 from metacross.model.devices import seeded
 from metacross.model.encoder import load_codec, new_tagger_network
 from metacross.model.random_weights import randomise
-from metacross.model.tagger import Example, Tagger
-from metacross.settings import EncoderSettings, OptimiserSettings, RunSettings, ScheduleSettings
+from metacross.model.tagger import Example, Tagger, TaggerBatch
+from metacross.settings import EncoderSettings, OptimiserSettings, RunSettings
 from metacross.study.scoring import score
 from metacross.text.sentences import Corpus
 from metacross.text.tags import TagSet
-from metacross.transfer.adam import Adam, rate_factor
+from metacross.transfer.adam import Adam
 from metacross.transfer.adaptation import dropping_out
 from metacross.transfer.prediction import plain_predictions
 
@@ -30,9 +32,9 @@ class EntityProbeSettings:
 
     epochs: int = 2
     batch: int = 32
-    head_rate: float = 9e-4
-    body_rate: float = 4.5e-4
-    warmup: float = 0.1
+    head_rate: float = 1e-3
+    body_rate: float = 5e-4
+    warmup_steps: int = 100
     dropout: float = 0.3
     longest_window: int = 160
     seed: int = 1
@@ -81,21 +83,26 @@ def _train(
 ) -> None:
     rng = random.Random(settings.seed)
     plan = [b for _ in range(settings.epochs) for b in _epoch(examples, settings.batch, rng)]
-    schedule = ScheduleSettings(decay="linear", warmup=settings.warmup)
     body = {n: w for n, w in tagger.trainable.items() if not n.startswith("classifier")}
     head = {n: w for n, w in tagger.trainable.items() if n.startswith("classifier")}
-    optimiser = OptimiserSettings(clip_norm=1.0)
-    adams = Adam(body, optimiser), Adam(head, optimiser)
+    adams = Adam(body, OptimiserSettings()), Adam(head, OptimiserSettings())
     weights = [*body.values(), *head.values()]
     for number, positions in enumerate(plan):
-        factor = rate_factor(schedule, number, len(plan))
+        factor = min((number + 1) / settings.warmup_steps, 1 - number / len(plan))
         with dropping_out(tagger, True), seeded(settings.seed, number):
             batch = tagger.batch([examples[position] for position in positions])
-            loss = tagger.loss(batch, max_weight=0.0)
+            loss = _word_loss(tagger, batch)
             found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
         adams[0].step(found[: len(body)], settings.body_rate * factor)
         adams[1].step(found[len(body) :], settings.head_rate * factor)
         progress(number + 1)
+
+
+def _word_loss(tagger: Tagger, batch: TaggerBatch) -> Tensor:
+    """The mean over all words of a batch, as most taggers are trained. *Shape:* ()."""
+    if batch.tag_ids is None:
+        raise DataError("expected labelled sentences to learn from, found unlabelled ones")
+    return functional.cross_entropy(tagger.logits(batch), batch.tag_ids)
 
 
 def _epoch(examples: Sequence[Example], size: int, rng: random.Random) -> list[list[int]]:

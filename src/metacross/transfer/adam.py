@@ -21,55 +21,62 @@ class Adam:
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], settings: OptimiserSettings) -> None:
-        self._names = list(weights)
-        self._weights = [weight.detach() for weight in weights.values()]
-        self._matrices = [weight for weight in self._weights if weight.dim() > 1]
+        self._weights = {name: weight.detach() for name, weight in weights.items()}
         self._settings = settings
-        self._mean = [torch.zeros_like(weight) for weight in self._weights]
-        self._square = [torch.zeros_like(weight) for weight in self._weights]
+        self._mean = {name: torch.zeros_like(own) for name, own in self._weights.items()}
+        self._square = {name: torch.zeros_like(own) for name, own in self._weights.items()}
         self.steps = 0
 
-    @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], rate: float) -> None:
         """Take a step against the gradients, given in the order of the weights."""
         self.steps += 1
-        gradients = list(gradients)
-        if self._settings.clip_norm is not None:
-            gradients = _clipped(gradients, self._settings.clip_norm)
-        torch._foreach_lerp_(self._mean, gradients, 1 - _BETA_1)
-        torch._foreach_mul_(self._square, _BETA_2)
-        torch._foreach_addcmul_(self._square, gradients, gradients, 1 - _BETA_2)
-        divisors = torch._foreach_sqrt(self._square)
+        for name, gradient in zip(self._weights, gradients, strict=True):
+            own = clipped(gradient, self._settings.clip_norm)
+            self.change(name, own, rate)
+
+    @torch.no_grad()
+    def change(
+        self, name: str, gradient: Tensor, rate: float, *, rows: slice = slice(None)
+    ) -> None:
+        """Change some rows of a weight, as part of the step with the number ``steps``."""
+        weight = self._weights[name][rows]
+        mean, square = self._mean[name][rows], self._square[name][rows]
+        if self.steps == 1:  # whatever the moments were
+            torch.mul(gradient, 1 - _BETA_1, out=mean)
+            torch.mul(gradient, gradient, out=square).mul_(1 - _BETA_2)
+        else:
+            mean.lerp_(gradient, 1 - _BETA_1)
+            square.mul_(_BETA_2).addcmul_(gradient, gradient, value=1 - _BETA_2)
+        divisors = torch.sqrt(square)
+        size = rate
         if self._settings.bias_correction:
-            torch._foreach_div_(divisors, math.sqrt(1 - _BETA_2**self.steps))
-        torch._foreach_add_(divisors, self._settings.epsilon)
-        if self._settings.weight_decay and self._matrices:
-            torch._foreach_mul_(self._matrices, 1 - rate * self._settings.weight_decay)
-        size = rate / (1 - _BETA_1**self.steps) if self._settings.bias_correction else rate
-        torch._foreach_addcdiv_(self._weights, self._mean, divisors, -size)
+            divisors.div_(math.sqrt(1 - _BETA_2**self.steps))
+            size = rate / (1 - _BETA_1**self.steps)
+        divisors.add_(self._settings.epsilon)
+        if self._settings.weight_decay and weight.dim() > 1:
+            weight.mul_(1 - rate * self._settings.weight_decay)
+        weight.addcdiv_(mean, divisors, value=-size)
 
     def state(self) -> dict[str, Tensor]:
         """What must be kept to go on later."""
-        moments = {f"mean.{name}": own for name, own in zip(self._names, self._mean, strict=True)}
-        squares = zip(self._names, self._square, strict=True)
-        moments |= {f"square.{name}": own for name, own in squares}
+        moments = {f"mean.{name}": own for name, own in self._mean.items()}
+        moments |= {f"square.{name}": own for name, own in self._square.items()}
         return moments | {"steps": torch.tensor(self.steps)}
 
     @torch.no_grad()
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a kept state."""
-        for name, mean, square in zip(self._names, self._mean, self._square, strict=True):
-            mean.copy_(state[f"mean.{name}"])
-            square.copy_(state[f"square.{name}"])
+        for name in self._weights:
+            self._mean[name].copy_(state[f"mean.{name}"])
+            self._square[name].copy_(state[f"square.{name}"])
         self.steps = int(state["steps"])
 
 
-def _clipped(gradients: list[Tensor], norm: float) -> list[Tensor]:
-    norms = torch._foreach_norm(gradients)
-    return [
-        gradient * torch.clamp(norm / (own + 1e-6), max=1.0)
-        for gradient, own in zip(gradients, norms, strict=True)
-    ]
+def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:
+    """A gradient, shortened where it is longer than allowed."""
+    if clip_norm is None:
+        return gradient
+    return gradient * torch.clamp(clip_norm / (gradient.norm() + 1e-6), max=1.0)
 
 
 def rate_factor(settings: ScheduleSettings, step: int, steps: int) -> float:

@@ -1,61 +1,32 @@
 """Adapts to every sentence on its own, fast and exactly: no weight is copied, changed or restored.
 
 All sentences are adapted from the same weights, so what a source sentence contributes to a
-gradient can be recorded once: for a linear layer the gradient is ``delta.T @ x``, of the inputs
-``x`` the layer saw and the gradients ``delta`` at its outputs. A support's gradient is the mean of
-its sentences', so the records serve every sentence that retrieves them. The first step of Adam is
-``rate * g / (|g| + eps)``, weight by weight: when the forward pass of a test sentence reaches a
-layer, the step is made there in a small tile that stays in the cache, used, and dropped. The
-output of the frozen layers does not depend on the step and is computed for many sentences at once.
+gradient is recorded once and serves every sentence that retrieves it: the gradient of a support is
+the mean of its sentences'. The first step of Adam is ``rate * g / (|g| + eps)``, weight by weight.
+When the forward pass of a few test sentences reaches a layer, the weights that each of them has
+there are made out of the records, tile by tile, in buffers that stay in the cache; they are used,
+and the next tile takes their place.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections import OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from metacross.model.encoder import layers_of
-from metacross.model.losses import sentence_losses
 from metacross.model.tagger import Example, Tagger
-from metacross.settings import AdaptationSettings, OptimiserSettings, Settings
-from metacross.transfer.adaptation import gradients
+from metacross.settings import Settings
+from metacross.transfer.prediction import label_logits
+from metacross.transfer.recording import UnsharedLayer, clip_deltas, recordable, unrecordable
+from metacross.transfer.records import Records
 
-_TILE = 131_072  # numbers of a weight's step held at once
-_RECORDED_PIECES = 2_048  # pieces of source sentences that go through the network together
-
-
-@dataclass(frozen=True, slots=True)
-class LinearRecord:
-    """What a linear layer saw of a source sentence. *Shape:* (pieces, in) and (pieces, out)."""
-
-    inputs: Tensor
-    deltas: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class NormRecord:
-    """The gradients of a LayerNorm; ``bias`` is None where it has none. *Shape:* (width,)."""
-
-    weight: Tensor
-    bias: Tensor | None
-
-
-Record = dict[str, LinearRecord | NormRecord]
-
-
-@dataclass(slots=True)
-class _Watch:
-    """Inputs and output gradients of a module, collected during one pass."""
-
-    inputs: list[Tensor] = field(default_factory=list)
-    deltas: list[Tensor] = field(default_factory=list)
+_TILE = 131_072  # numbers of adapted weights made at once
+_TOGETHER = 8  # test sentences that go through the network together
 
 
 def why_not(tagger: Tagger, settings: Settings) -> str | None:
@@ -66,28 +37,23 @@ def why_not(tagger: Tagger, settings: Settings) -> str | None:
         return "adaptation.dropout is on"
     if tagger.precision != "float32":
         return "run.precision is not float32"
-    known = {
-        id(parameter) for module in _modules(tagger).values() for parameter in module.parameters()
-    }
-    odd = [name for name, weight in tagger.trainable.items() if id(weight) not in known]
-    if odd:
-        return f"{odd[0]} is of a kind that the engine does not know"
+    odd = unrecordable(tagger)
+    if odd is not None:
+        return f"{odd} is of a kind that the engine does not know"
     return None
 
 
-def _modules(tagger: Tagger) -> dict[str, nn.Module]:
-    """The linear layers and LayerNorms with something to train."""
-    trainable = {id(weight) for weight in tagger.trainable.values()}
-    return {
-        name: module
-        for name, module in tagger.network.named_modules()
-        if isinstance(module, nn.Linear | nn.LayerNorm)
-        and any(id(parameter) in trainable for parameter in module.parameters(recurse=False))
-    }
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Test sentences that go through the network together, a row for each window.
 
+    ``vectors`` has the adapted biases and LayerNorms. *Shape:* slots (rows, pieces of the support),
+    sizes (rows,), each vector (rows, width).
+    """
 
-class UnsharedLayer(Exception):  # noqa: N818 - a finding, not a failure
-    """A layer reads something else than the pieces of the sentences, once a pass."""
+    slots: Tensor
+    sizes: Tensor
+    vectors: dict[str, Tensor]
 
 
 class FastEngine:
@@ -95,267 +61,152 @@ class FastEngine:
 
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
-        self._adaptation: AdaptationSettings = settings.adaptation
-        self._optimiser: OptimiserSettings = settings.optimiser
-        self._modules = _modules(tagger)
-        self._records: OrderedDict[int, Record] = OrderedDict()
-        self._sizes: dict[int, int] = {}
-        self._memory_bytes = memory_bytes
-        n_frozen = settings.encoder.frozen_layers or 0
-        self._frozen = list(layers_of(tagger.network)[:n_frozen]) if n_frozen else []
+        self._modules = recordable(tagger)
+        self._step = _FirstStep(settings)
+        self.records = Records(
+            tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
+        )
+        self._tiles = [torch.empty(0, device=tagger.device)] * 2
 
     def logits(
         self, examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
-    ) -> Iterator[Tensor]:
+    ) -> list[Tensor]:
         """The adapted scores of each sentence; ``supports`` maps positions of source sentences to
         examples. *Shape:* each (words, tags).
         """
-        start = 0
-        while start < len(examples):
-            end = self._group_end(start, supports)
-            missing: dict[int, Example] = {}
-            for support in supports[start:end]:
-                missing |= {p: e for p, e in support.items() if p not in self._records}
-            self._record(missing)
-            states = self._frozen_states(examples[start:end])
-            for i in range(start, end):
-                records = [self._records[position] for position in supports[i]]
-                yield self._adapted_logits(examples[i], records, states[i - start])
-                for position in supports[i]:
-                    self._records.move_to_end(position)
-            self._forget()
-            start = end
+        found: dict[int, Tensor] = {}
+        for needed, tests in self._stages(supports):
+            self.records.hold(needed)
+            tests.sort(key=lambda i: examples[i].n_pieces)
+            for start in range(0, len(tests), _TOGETHER):
+                own = tests[start : start + _TOGETHER]
+                logits = self._adapted_logits(
+                    [examples[i] for i in own], [[*supports[i]] for i in own]
+                )
+                found |= zip(own, logits, strict=True)
+        return [found[i] for i in range(len(examples))]
 
-    def _group_end(self, start: int, supports: Sequence[Mapping[int, Example]]) -> int:
-        """How far to go before the source sentences to record are too many."""
-        seen: set[int] = set()
-        n_pieces = 0
-        for i in range(start, len(supports)):
-            for position, example in supports[i].items():
-                if position not in seen and position not in self._records:
-                    seen.add(position)
-                    n_pieces += example.n_pieces
-            if n_pieces > _RECORDED_PIECES and i > start:
-                return i
-        return len(supports)
+    def _stages(
+        self, supports: Sequence[Mapping[int, Example]]
+    ) -> Iterator[tuple[dict[int, Example], list[int]]]:
+        """Test sentences whose source sentences have room in memory together, with these; those
+        that share source sentences come one after the other.
+        """
+        uses = Counter(position for support in supports for position in support)
 
-    def _forget(self) -> None:
-        while sum(self._sizes.values()) > self._memory_bytes and self._records:
-            position, _ = self._records.popitem(last=False)
-            del self._sizes[position]
+        def popular(i: int) -> list[tuple[int, int]]:
+            return sorted(((uses[p], p) for p in supports[i]), reverse=True)
 
-    def _record(self, examples: Mapping[int, Example]) -> None:
-        """Run source sentences forward and back once, and keep what each layer saw of each."""
-        if not examples:
-            return
-        tagger = self._tagger
-        batch = tagger.batch(list(examples.values()))
-        if batch.tag_ids is None:
-            raise UnsharedLayer
-        with self._watched() as watches:
-            losses = sentence_losses(
-                tagger.logits(batch),
-                batch.tag_ids,
-                batch.sentence_of_word,
-                batch.n_sentences,
-                max_weight=self._adaptation.max_weight,
-            )
-            gradients(losses.sum(), tagger)
-        row = 0
-        for position, example in examples.items():
-            rows = slice(row, row + len(example.windows))
-            kept = batch.attention[rows].bool()  # (windows, pieces)
-            record = {
-                name: _record_of(self._modules[name], watch, rows, kept, len(batch.piece_ids))
-                for name, watch in watches.items()
-                if watch.deltas
-            }
-            self._records[position] = record
-            self._sizes[position] = sum(_size(own) for own in record.values())
-            row += len(example.windows)
-
-    @contextlib.contextmanager
-    def _watched(self) -> Iterator[dict[str, _Watch]]:
-        watches: dict[str, _Watch] = {name: _Watch() for name in self._modules}
-        handles = []
-        for name, module in self._modules.items():
-            watch = watches[name]
-
-            def keep(_m: nn.Module, inputs: Any, output: Tensor, watch: _Watch = watch) -> None:  # noqa: ANN401
-                watch.inputs.append(inputs[0].detach())
-                if output.requires_grad:
-                    output.register_hook(watch.deltas.append)  # type: ignore[no-untyped-call]
-
-            handles.append(module.register_forward_hook(keep))
-        try:
-            yield watches
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def _frozen_states(self, examples: Sequence[Example]) -> list[Any]:
-        """The output of the frozen layers for each sentence; None where nothing is frozen."""
-        if not self._frozen:
-            return [None] * len(examples)
-        batch = self._tagger.batch(examples)
-        caught: list[Any] = []
-
-        def catch(_m: nn.Module, _inputs: Any, output: Any) -> None:  # noqa: ANN401
-            caught.append(output)
-            raise _Enough
-
-        handle = self._frozen[-1].register_forward_hook(catch)
-        try:
-            with torch.no_grad(), contextlib.suppress(_Enough):
-                self._tagger.logits(batch)
-        finally:
-            handle.remove()
-        states, row = [], 0
-        for example in examples:
-            longest = max(len(window) for window in example.windows)
-            rows = slice(row, row + len(example.windows))
-            states.append(_cut(caught[0], rows, longest))
-            row += len(example.windows)
-        return states
+        needed: dict[int, Example] = {}
+        tests: list[int] = []
+        for i in sorted(range(len(supports)), key=popular, reverse=True):
+            if tests and not self.records.has_room_for({**needed, **supports[i]}):
+                yield needed, tests
+                needed, tests = {}, []
+            needed |= supports[i]
+            tests.append(i)
+        if tests:
+            yield needed, tests
 
     @torch.no_grad()
-    def _adapted_logits(self, example: Example, records: Sequence[Record], state: Any) -> Tensor:  # noqa: ANN401
+    def _adapted_logits(
+        self, examples: Sequence[Example], supports: Sequence[Sequence[int]]
+    ) -> list[Tensor]:
+        rows = [
+            support
+            for example, support in zip(examples, supports, strict=True)
+            for _ in example.windows
+        ]
+        vectors = {
+            name: self._step.vector(self._tagger.trainable[name], gradient)
+            for name, gradient in self.records.vectors(rows).items()
+        }
+        sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
+        group = _Group(self.records.slots(rows), sizes, vectors)
         with contextlib.ExitStack() as stack:
-            for number, layer in enumerate(self._frozen):
-                last = number == len(self._frozen) - 1
-                stack.enter_context(
-                    _replaced(layer, _returning(state) if last else _passing(state))
-                )
             for name, module in self._modules.items():
-                own = [record[name] for record in records if name in record]
-                if own:
-                    stack.enter_context(_replaced(module, self._adapted_forward(module, own)))
-            return self._tagger.logits(self._tagger.batch([example])).cpu()
+                if f"{name}.weight" in (*self.records.matrix_names, *vectors):
+                    stack.enter_context(_replaced(module, self._forward(name, module, group)))
+            return label_logits(self._tagger, examples)
 
-    def _adapted_forward(
-        self, module: nn.Module, records: Sequence[LinearRecord | NormRecord]
-    ) -> Callable[..., Tensor]:
-        if isinstance(module, nn.LayerNorm):
-            return self._adapted_norm(module, [r for r in records if isinstance(r, NormRecord)])
-        if not isinstance(module, nn.Linear):
-            raise UnsharedLayer
-        return self._adapted_linear(module, [r for r in records if isinstance(r, LinearRecord)])
-
-    def _adapted_norm(
-        self, module: nn.LayerNorm, records: Sequence[NormRecord]
+    def _forward(
+        self, name: str, module: nn.Linear | nn.LayerNorm, group: _Group
     ) -> Callable[[Tensor], Tensor]:
-        share = 1 / len(records)
-        weight = self._stepped(module.weight, share * sum_of([r.weight for r in records]))
-        biases = [record.bias for record in records if record.bias is not None]
-        bias = self._stepped(module.bias, share * sum_of(biases)) if biases else None
-        return lambda x: functional.layer_norm(x, module.normalized_shape, weight, bias, module.eps)
-
-    def _adapted_linear(
-        self, module: nn.Linear, records: Sequence[LinearRecord]
-    ) -> Callable[[Tensor], Tensor]:
-        inputs = torch.cat([record.inputs for record in records])  # (pieces, in)
-        deltas = torch.cat([record.deltas for record in records]) / len(records)  # (pieces, out)
-        scale = self._clip_scale(inputs, deltas)
-        bias = None
-        if module.bias is not None:
-            bias = self._stepped(module.bias, deltas.sum(dim=0))
-        deltas = deltas * scale
-        rows = max(1, _TILE // module.in_features)
+        bias = group.vectors[f"{name}.bias"][:, None] if module.bias is not None else None
 
         def forward(x: Tensor) -> Tensor:
-            result = x.new_empty(*x.shape[:-1], module.out_features)
-            for start in range(0, module.out_features, rows):
-                tile = slice(start, start + rows)
-                gradient = deltas[:, tile].T @ inputs  # (rows, in)
-                weight = self._stepped_matrix(module.weight[tile], gradient)
-                own_bias = None if bias is None else bias[tile]
-                result[..., tile] = functional.linear(x, weight, own_bias)
-            return result
+            if x.dim() != 3 or len(x) != len(group.slots):
+                raise UnsharedLayer
+            if isinstance(module, nn.LayerNorm):
+                scaled = functional.layer_norm(x, module.normalized_shape, None, None, module.eps)
+                scaled *= group.vectors[f"{name}.weight"][:, None]
+            else:
+                scaled = self._multiplied(x, f"{name}.weight", module.weight, group)
+            return scaled if bias is None else scaled.add_(bias)
 
         return forward
 
-    def _clip_scale(self, inputs: Tensor, deltas: Tensor) -> Tensor | float:
-        """What a gradient is multiplied with to be no longer than allowed; its norm follows from
-        the products of its pieces.
-        """
-        if self._optimiser.clip_norm is None:
-            return 1.0
-        square = ((deltas @ deltas.T) * (inputs @ inputs.T)).sum().clamp(min=0)
-        return torch.clamp(self._optimiser.clip_norm / (square.sqrt() + 1e-6), max=1.0)
+    def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
+        """Multiply each row's pieces, (rows, pieces, in), with the weights adapted to it."""
+        inputs, deltas = self.records.matrix(name, group.slots)
+        deltas /= group.sizes[:, None, None]
+        clip_deltas(inputs, deltas, self._step.clip_norm)
+        width = weight.shape[1]
+        n_outputs = max(1, _TILE // (len(x) * width))
+        result = x.new_empty(*x.shape[:2], len(weight))
+        for start in range(0, len(weight), n_outputs):
+            outputs = slice(start, start + n_outputs)
+            own = weight[outputs]
+            shape = (len(x), len(own), width)
+            gradient, adapted = (self._tile(number, shape) for number in range(2))
+            torch.bmm(deltas[..., outputs].transpose(1, 2), inputs, out=gradient)
+            self._step.matrix(own, gradient, out=adapted)
+            result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
+        return result
 
-    def _stepped(self, weight: Tensor, gradient: Tensor) -> Tensor:
-        """A vector after the first step of Adam."""
-        if self._optimiser.clip_norm is not None:
-            norm = gradient.norm()
-            gradient = gradient * torch.clamp(self._optimiser.clip_norm / (norm + 1e-6), max=1.0)
-        return weight - self._adaptation.rate * self._direction(gradient)
-
-    def _stepped_matrix(self, weight: Tensor, gradient: Tensor) -> Tensor:
-        """Rows of a matrix after the first step of Adam, with weight decay."""
-        step = self._direction(gradient)
-        decay = 1 - self._adaptation.rate * self._optimiser.weight_decay
-        return torch.add(
-            weight * decay if decay != 1 else weight, step, alpha=-self._adaptation.rate
-        )
-
-    def _direction(self, gradient: Tensor) -> Tensor:
-        """``g / (|g| + eps)``, or what the first step is without bias correction."""
-        if self._optimiser.bias_correction:
-            return gradient / gradient.abs().add_(self._optimiser.epsilon)
-        divisor = gradient.abs().mul_(0.001**0.5).add_(self._optimiser.epsilon)
-        return gradient.mul(0.1).div_(divisor)
+    def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
+        size = shape[0] * shape[1] * shape[2]
+        if len(self._tiles[number]) < size:
+            self._tiles[number] = torch.empty(size, device=self._tagger.device)
+        return self._tiles[number][:size].view(shape)
 
 
-class _Enough(Exception):  # noqa: N818 - ends a forward pass on purpose
-    """The output that was wanted is there."""
+class _FirstStep:
+    """The first step of Adam in the forms of the settings, on weights of many sentences at once.
 
+    Without bias correction the moments are a tenth of the gradient and a thousandth of its square.
+    """
 
-def sum_of(tensors: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors of one shape."""
-    return torch.stack(list(tensors)).sum(dim=0)
+    def __init__(self, settings: Settings) -> None:
+        optimiser, rate = settings.optimiser, settings.adaptation.rate
+        self._epsilon = optimiser.epsilon
+        self.clip_norm = optimiser.clip_norm
+        self._decay = 1 - rate * optimiser.weight_decay
+        corrected = optimiser.bias_correction
+        self._rate = rate if corrected else 0.1 * rate
+        self._root = 1.0 if corrected else 0.001**0.5
 
+    def vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
+        """A vector after the steps. *Shape:* (width,) and (rows, width), result (rows, width)."""
+        if self.clip_norm is not None:
+            norms = gradients.norm(dim=1, keepdim=True)
+            gradients = gradients * torch.clamp(self.clip_norm / (norms + 1e-6), max=1.0)
+        divisors = gradients.abs().mul_(self._root).add_(self._epsilon)
+        return torch.addcdiv(weight, gradients, divisors, value=-self._rate)
 
-def _record_of(
-    module: nn.Module, watch: _Watch, rows: slice, kept: Tensor, n_rows: int
-) -> LinearRecord | NormRecord:
-    """Cut one sentence's part out of what a layer saw of a batch."""
-    if len(watch.inputs) != 1 or watch.inputs[0].shape[:2] != (n_rows, kept.shape[1]):
-        raise UnsharedLayer
-    inputs, deltas = watch.inputs[0][rows][kept], watch.deltas[0][rows][kept]  # (pieces, width)
-    if isinstance(module, nn.Linear):
-        return LinearRecord(inputs, deltas)
-    if not isinstance(module, nn.LayerNorm):
-        raise UnsharedLayer
-    normed = functional.layer_norm(inputs, module.normalized_shape, None, None, module.eps)
-    bias = None if module.bias is None else deltas.sum(dim=0)
-    return NormRecord((deltas * normed).sum(dim=0), bias)
-
-
-def _size(record: LinearRecord | NormRecord) -> int:
-    if isinstance(record, NormRecord):
-        return 2 * record.weight.nbytes
-    return record.inputs.nbytes + record.deltas.nbytes
-
-
-def _cut(output: Any, rows: slice, longest: int) -> Any:  # noqa: ANN401 - a tensor or a tuple of one
-    if isinstance(output, Tensor):
-        return output[rows, :longest]
-    return (output[0][rows, :longest], *output[1:])
-
-
-def _returning(state: Any) -> Callable[..., Any]:  # noqa: ANN401
-    return lambda *_inputs, **_options: state
-
-
-def _passing(state: Any) -> Callable[..., Any]:  # noqa: ANN401
-    """Hand the input on, in the shape of a layer's output."""
-    if isinstance(state, Tensor):
-        return lambda hidden, *_inputs, **_options: hidden
-    return lambda hidden, *_inputs, **_options: (hidden, *state[1:])
+    def matrix(self, weight: Tensor, gradients: Tensor, *, out: Tensor) -> None:
+        """Some rows of a matrix after the steps. *Shape:* (n, in), (rows, n, in), out likewise."""
+        divisors = torch.abs(gradients, out=out)
+        if self._root != 1:
+            divisors.mul_(self._root)
+        divisors.add_(self._epsilon)
+        if self._decay != 1:
+            weight = weight * self._decay
+        torch.addcdiv(weight, gradients, divisors, value=-self._rate, out=out)
 
 
 @contextlib.contextmanager
-def _replaced(module: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+def _replaced(module: nn.Module, forward: Callable[..., Tensor]) -> Iterator[None]:
     """Give a module another forward pass for a while."""
     module.forward = forward
     try:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from metacross.model.devices import seeded
@@ -11,7 +15,9 @@ from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 from metacross.transfer.adam import Adam, rate_factor
 from metacross.transfer.adaptation import adapted, dropping_out, gradients
+from metacross.transfer.inner_steps import FastLearner, can_learn_fast
 from metacross.transfer.masking import EpochMasker
+from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.sampling import Draw, Sampler
 from metacross.transfer.tasks import Task
 from metacross.transfer.training import Step, StepResult
@@ -30,27 +36,69 @@ def maml_step(
     meta, seed = settings.meta, settings.run.seed
     sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
     masker = EpochMasker(tagger, examples, settings)
+    learner = FastLearner(tagger, settings) if can_learn_fast(tagger) else None
+    textbook = TextbookLearner(tagger, settings)
 
-    def step(number: int) -> StepResult:
+    def learnt(learner: Learner, number: int) -> StepResult:
         factor = rate_factor(settings.schedule, number, meta.steps)
-        total: list[Tensor] | None = None
         losses = []
-        with dropping_out(tagger, True):
+        with learner.block(), dropping_out(tagger, True):
             for draw in sampler.draws(number):
                 task = tasks[draw.position]
                 support = [masker.support(Draw(p, draw.epoch)) for p in task.support]
                 query = masker.query(Draw(task.query, draw.epoch))
                 with seeded(seed, number, task.query):
-                    loss, gradient = task_gradient(
-                        tagger, support, query, settings, inner_rate=meta.inner_rate * factor
-                    )
-                losses.append(loss)
-                total = _added(total, gradient)
-        if total is not None:
-            adam.step(total, meta.outer_rate * factor)
+                    losses.append(learner.learn(support, query, rate=meta.inner_rate * factor))
+        adam.step(learner.total, meta.outer_rate * factor)
         return StepResult(loss=sum(losses) / len(losses), n_items=len(losses))
 
+    def step(number: int) -> StepResult:
+        nonlocal learner
+        if learner is not None:
+            try:
+                return learnt(learner, number)
+            except UnsharedLayer:  # raised before anything was changed
+                learner = None
+        return learnt(textbook, number)
+
     return step
+
+
+class Learner(Protocol):
+    """Finds the meta-gradients of tasks, one after another within a block."""
+
+    @property
+    def total(self) -> Sequence[Tensor]:
+        """The sum of the meta-gradients in the block, in the order of the weights."""
+
+    def block(self) -> AbstractContextManager[None]:
+        """Where the tasks of one meta-step belong; after it the tagger has its own weights."""
+
+    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+        """Add a task's meta-gradient to the total; its loss."""
+
+
+class TextbookLearner:
+    """Adapts, takes the query's gradient and restores, task by task."""
+
+    def __init__(self, tagger: Tagger, settings: Settings) -> None:
+        self._tagger = tagger
+        self._settings = settings
+        self.total: list[Tensor] = []
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        """Start the sum anew."""
+        self.total = [torch.zeros_like(own) for own in self._tagger.trainable.values()]
+        yield
+
+    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+        """Add a task's meta-gradient to the total; its loss."""
+        loss, gradient = task_gradient(
+            self._tagger, support, query, self._settings, inner_rate=rate
+        )
+        torch._foreach_add_(self.total, gradient)
+        return loss
 
 
 def task_gradient(
@@ -73,11 +121,3 @@ def task_gradient(
     ):
         loss = tagger.loss(tagger.batch([query]), max_weight=max_weight)
         return loss.item(), gradients(loss, tagger)
-
-
-def _added(total: list[Tensor] | None, gradient: Sequence[Tensor]) -> list[Tensor]:
-    if total is None:
-        return [own.clone() for own in gradient]
-    for summed, own in zip(total, gradient, strict=True):
-        summed.add_(own)
-    return total

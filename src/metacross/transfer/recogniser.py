@@ -17,13 +17,14 @@ from metacross.text.reading import unlabelled
 from metacross.text.sentences import Sentence
 from metacross.text.splitting import split_text
 from metacross.transfer.adaptation import adapted, dropping_out
-from metacross.transfer.engine import FastEngine, UnsharedLayer, why_not
+from metacross.transfer.engine import FastEngine, why_not
 from metacross.transfer.prediction import (
     Prediction,
     label_logits,
     plain_predictions,
     prediction_from,
 )
+from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.retrieval import Neighbour, SentenceIndex
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
@@ -142,7 +143,7 @@ class Recogniser:
         if self.textbook_because is None:
             try:
                 with dropping_out(self.tagger, False):
-                    return list(self._engine.logits(examples, supports))
+                    return self._engine.logits(examples, supports)
             except UnsharedLayer:
                 self.textbook_because = "a layer of this encoder reads more than the sentences"
         return (
