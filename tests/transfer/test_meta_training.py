@@ -3,16 +3,19 @@
 import copy
 import os
 import resource
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 import tiny
+from metacross.errors import DataError
 from metacross.model.encoder import last_states
 from metacross.settings import load_settings
 from metacross.transfer.adam import Adam
-from metacross.transfer.meta_training import maml_step, task_gradient
+from metacross.transfer.inner_steps import FastLearner, can_learn_fast
+from metacross.transfer.meta_training import TextbookLearner, maml_step, task_gradient
 from metacross.transfer.sampling import Sampler
 from metacross.transfer.tasks import Task
 from model.test_encoder import tagger_on
@@ -200,3 +203,73 @@ def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
 
     growth = peak_memory(lambda: one_step(32)) - peak_memory(lambda: one_step(4))
     assert growth < gradient_bytes  # 28 more tasks must not hold even one more gradient
+
+
+FAMILIES = ["bert", "xlm-r", "distilbert", "modernbert", "mini"]
+OPTIMISERS = {
+    "plain": (),
+    "one step": ("meta.inner_steps=1",),
+    "three steps": ("meta.inner_steps=3",),
+    "no bias correction": ("optimiser.bias_correction=false", "optimiser.epsilon=1e-6"),
+    "decay and clipping": ("optimiser.weight_decay=0.1", "optimiser.clip_norm=0.05"),
+}
+
+
+def both_learners(folder, overrides, *, dropout):
+    """The losses and summed meta-gradients of the fast and of the textbook learner."""
+    recipe = load_settings("paper", ["optimiser.epsilon=1e-3", *overrides])
+    tagger = tagger_on(folder, "encoder.frozen_layers=1")
+    tagger.network.train(dropout)
+    examples = tagger.examples(tiny.corpus(12, seed=5))
+    before = {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
+    found = []
+    for learner in (FastLearner(tagger, recipe), TextbookLearner(tagger, recipe)):
+        with learner.block():
+            losses = []
+            for i in range(0, 12, 3):
+                torch.manual_seed(i)
+                support, query = examples[i + 1 : i + 3], examples[i]
+                losses.append(learner.learn(support, query, rate=1e-3))
+        found.append((losses, [own.clone() for own in learner.total]))
+        for name, weight in tagger.trainable.items():
+            assert torch.equal(weight, before[name])
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dropout", [False, True], ids=["no dropout", "dropout"])
+def test_the_fast_learner_s_meta_gradient_is_the_textbook_s(encoders, family, dropout):
+    folder = "mini" if family == "mini" else encoders[family]
+    (losses, ours), (wanted, theirs) = both_learners(folder, (), dropout=dropout)
+    assert losses == pytest.approx(wanted, abs=1e-5)
+    limit = 1e-5 if family == "modernbert" else 1e-6  # its gradients are large and cancel out
+    for own, other in zip(ours, theirs, strict=True):
+        assert (own - other).abs().max() <= limit * max(1, other.abs().max())
+    assert max(own.abs().max().item() for own in ours) > 1e-2  # or zeros would pass
+
+
+@pytest.mark.parametrize("overrides", OPTIMISERS.values(), ids=OPTIMISERS)
+def test_it_is_so_with_every_kind_of_adam(encoders, overrides):
+    (_, ours), (_, theirs) = both_learners(encoders["bert"], overrides, dropout=False)
+    for own, other in zip(ours, theirs, strict=True):
+        assert (own - other).abs().max() <= 1e-6 * max(1, other.abs().max())
+
+
+def test_weights_come_back_when_a_task_raises(encoders):
+    recipe = load_settings("paper")
+    tagger = tagger_on(encoders["bert"])
+    before = {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
+    learner = FastLearner(tagger, recipe)
+    query, *support = tagger.examples(tiny.corpus(3, seed=2))
+    unlabelled = replace(query, tag_ids=None)
+    with pytest.raises(DataError, match="labelled"), learner.block():
+        learner.learn(support, unlabelled, rate=1e-2)
+    for name, weight in tagger.trainable.items():
+        assert torch.equal(weight, before[name])
+
+
+def test_what_cannot_be_learnt_fast_is_learnt_by_the_textbook(encoders):
+    tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=null")
+    assert not can_learn_fast(tagger)
+    first = one_meta_update(encoders["deberta"], [0, 1, 2, 3, 4, 5])  # finds out on the way
+    assert all(torch.isfinite(weight).all() for weight in first.values())

@@ -139,10 +139,10 @@ class BranchOpening(nn.Module):
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """``[embedding; one view for each order]``."""
         views = [
-            norm(project(hidden))
+            norm(project(hidden)) * attention_mask
             for project, norm in zip(self.projections, self.norms, strict=True)
         ]
-        return torch.cat([hidden, *views], dim=-1) * attention_mask
+        return torch.cat([hidden, *views], dim=-1)
 
 
 class BranchConvolution(nn.Module):
@@ -161,12 +161,12 @@ class BranchConvolution(nn.Module):
         """The hidden states with each branch updated from its neighbourhood."""
         embedded, *branches = hidden.split(self.sizes, dim=-1)
         updated = [
-            branch + self.dropout(torch.relu(convolve(windows(branch, order))))
+            branch + self.dropout(torch.relu(convolve(windows(branch, order)))) * attention_mask
             for branch, convolve, order in zip(
                 branches, self.convolutions, self.orders, strict=True
             )
         ]
-        return torch.cat([embedded, *updated], dim=-1) * attention_mask
+        return torch.cat([embedded, *updated], dim=-1)
 
 
 class SentencePooling(nn.Module):

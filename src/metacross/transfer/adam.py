@@ -27,35 +27,24 @@ class Adam:
         self._square = {name: torch.zeros_like(own) for name, own in self._weights.items()}
         self.steps = 0
 
+    @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], rate: float) -> None:
         """Take a step against the gradients, given in the order of the weights."""
         self.steps += 1
-        for name, gradient in zip(self._weights, gradients, strict=True):
-            own = clipped(gradient, self._settings.clip_norm)
-            self.change(name, own, rate)
-
-    @torch.no_grad()
-    def change(
-        self, name: str, gradient: Tensor, rate: float, *, rows: slice = slice(None)
-    ) -> None:
-        """Change some rows of a weight, as part of the step with the number ``steps``."""
-        weight = self._weights[name][rows]
-        mean, square = self._mean[name][rows], self._square[name][rows]
-        if self.steps == 1:  # whatever the moments were
-            torch.mul(gradient, 1 - _BETA_1, out=mean)
-            torch.mul(gradient, gradient, out=square).mul_(1 - _BETA_2)
-        else:
-            mean.lerp_(gradient, 1 - _BETA_1)
-            square.mul_(_BETA_2).addcmul_(gradient, gradient, value=1 - _BETA_2)
-        divisors = torch.sqrt(square)
-        size = rate
-        if self._settings.bias_correction:
-            divisors.div_(math.sqrt(1 - _BETA_2**self.steps))
-            size = rate / (1 - _BETA_1**self.steps)
-        divisors.add_(self._settings.epsilon)
-        if self._settings.weight_decay and weight.dim() > 1:
-            weight.mul_(1 - rate * self._settings.weight_decay)
-        weight.addcdiv_(mean, divisors, value=-size)
+        settings = self._settings
+        for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
+            own = clipped(gradient, settings.clip_norm)
+            mean = self._mean[name].lerp_(own, 1 - _BETA_1)
+            square = self._square[name].mul_(_BETA_2).addcmul_(own, own, value=1 - _BETA_2)
+            divisors = torch.sqrt(square)
+            size = rate
+            if settings.bias_correction:
+                divisors.div_(math.sqrt(1 - _BETA_2**self.steps))
+                size = rate / (1 - _BETA_1**self.steps)
+            divisors.add_(settings.epsilon)
+            if settings.weight_decay and weight.dim() > 1:
+                weight.mul_(1 - rate * settings.weight_decay)
+            weight.addcdiv_(mean, divisors, value=-size)
 
     def state(self) -> dict[str, Tensor]:
         """What must be kept to go on later."""
@@ -70,6 +59,58 @@ class Adam:
             self._mean[name].copy_(state[f"mean.{name}"])
             self._square[name].copy_(state[f"square.{name}"])
         self.steps = int(state["steps"])
+
+
+class FreshAdam:
+    """The first few steps of Adam on any part of a weight, without moments to keep: they follow
+    from the gradients of the steps so far.
+    """
+
+    def __init__(self, settings: OptimiserSettings) -> None:
+        self.settings = settings
+
+    def step(
+        self,
+        weight: Tensor,
+        gradients: Sequence[Tensor],
+        rate: float,
+        *,
+        out: Tensor,
+        decays: bool,
+    ) -> None:
+        """Write to ``out`` what a weight is after a step against the last gradient.
+
+        ``gradients`` are those of all steps so far, clipped; ``decays`` tells a matrix, the only
+        thing to which weight decay applies. On the first step ``out`` may not be the weight itself.
+        """
+        n_steps = len(gradients)
+        size = rate / (1 - _BETA_1**n_steps) if self.settings.bias_correction else rate
+        root = math.sqrt(1 - _BETA_2**n_steps) if self.settings.bias_correction else 1.0
+        if n_steps == 1:
+            mean, size = gradients[0], size * (1 - _BETA_1)
+            divisors = torch.abs(gradients[0], out=out)
+            scale = math.sqrt(1 - _BETA_2) / root
+        else:
+            mean, divisors = _moments(gradients)
+            divisors.sqrt_()
+            scale = 1 / root
+        if scale != 1:
+            divisors.mul_(scale)
+        divisors.add_(self.settings.epsilon)
+        if decays and self.settings.weight_decay:
+            weight = weight * (1 - rate * self.settings.weight_decay)
+        torch.addcdiv(weight, mean, divisors, value=-size, out=out)
+
+
+def _moments(gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The means of the gradients so far and of their squares, as Adam weighs them."""
+    *earlier, last = gradients
+    mean = last * (1 - _BETA_1)
+    square = (last * last).mul_(1 - _BETA_2)
+    for age, gradient in enumerate(reversed(earlier), start=1):
+        mean.add_(gradient, alpha=(1 - _BETA_1) * _BETA_1**age)
+        square.addcmul_(gradient, gradient, value=(1 - _BETA_2) * _BETA_2**age)
+    return mean, square
 
 
 def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:

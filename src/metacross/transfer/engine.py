@@ -11,7 +11,7 @@ and the next tile takes their place.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +21,13 @@ from torch.nn import functional
 
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
+from metacross.transfer.adam import FreshAdam
 from metacross.transfer.prediction import label_logits
 from metacross.transfer.recording import UnsharedLayer, clip_deltas, recordable, unrecordable
 from metacross.transfer.records import Records
 
-_TILE = 131_072  # numbers of adapted weights made at once
-_TOGETHER = 8  # test sentences that go through the network together
+_TILE = 524_288  # numbers of adapted weights made at once
+_TOGETHER = 6  # test sentences that go through the network together
 
 
 def why_not(tagger: Tagger, settings: Settings) -> str | None:
@@ -62,7 +63,8 @@ class FastEngine:
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
         self._modules = recordable(tagger)
-        self._step = _FirstStep(settings)
+        self._adam = FreshAdam(settings.optimiser)
+        self._rate = settings.adaptation.rate
         self.records = Records(
             tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
         )
@@ -77,9 +79,7 @@ class FastEngine:
         found: dict[int, Tensor] = {}
         for needed, tests in self._stages(supports):
             self.records.hold(needed)
-            tests.sort(key=lambda i: examples[i].n_pieces)
-            for start in range(0, len(tests), _TOGETHER):
-                own = tests[start : start + _TOGETHER]
+            for own in _groups(tests, examples, supports):
                 logits = self._adapted_logits(
                     [examples[i] for i in own], [[*supports[i]] for i in own]
                 )
@@ -89,22 +89,21 @@ class FastEngine:
     def _stages(
         self, supports: Sequence[Mapping[int, Example]]
     ) -> Iterator[tuple[dict[int, Example], list[int]]]:
-        """Test sentences whose source sentences have room in memory together, with these; those
-        that share source sentences come one after the other.
-        """
-        uses = Counter(position for support in supports for position in support)
-
-        def popular(i: int) -> list[tuple[int, int]]:
-            return sorted(((uses[p], p) for p in supports[i]), reverse=True)
-
+        """Test sentences whose source sentences have room in memory together, after these."""
         needed: dict[int, Example] = {}
         tests: list[int] = []
-        for i in sorted(range(len(supports)), key=popular, reverse=True):
-            if tests and not self.records.has_room_for({**needed, **supports[i]}):
+        n_pieces = 0
+        for i in _walk(supports):
+            new = {p: example for p, example in supports[i].items() if p not in needed}
+            n_new = sum(example.n_pieces for example in new.values())
+            if tests and n_pieces + n_new > self.records.n_room(next(iter(supports[i].values()))):
                 yield needed, tests
-                needed, tests = {}, []
-            needed |= supports[i]
+                needed, tests, n_pieces = {}, [], 0
+                new = dict(supports[i])
+                n_new = sum(example.n_pieces for example in new.values())
+            needed |= new
             tests.append(i)
+            n_pieces += n_new
         if tests:
             yield needed, tests
 
@@ -118,8 +117,8 @@ class FastEngine:
             for _ in example.windows
         ]
         vectors = {
-            name: self._step.vector(self._tagger.trainable[name], gradient)
-            for name, gradient in self.records.vectors(rows).items()
+            name: self._adapted_vector(self._tagger.trainable[name], gradients)
+            for name, gradients in self.records.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
         group = _Group(self.records.slots(rows), sizes, vectors)
@@ -128,6 +127,16 @@ class FastEngine:
                 if f"{name}.weight" in (*self.records.matrix_names, *vectors):
                     stack.enter_context(_replaced(module, self._forward(name, module, group)))
             return label_logits(self._tagger, examples)
+
+    def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
+        """*Shape:* (width,) and (rows, width), result (rows, width)."""
+        clip_norm = self._adam.settings.clip_norm
+        if clip_norm is not None:
+            norms = gradients.norm(dim=1, keepdim=True)
+            gradients = gradients * torch.clamp(clip_norm / (norms + 1e-6), max=1.0)
+        adapted = torch.empty_like(gradients)
+        self._adam.step(weight, [gradients], self._rate, out=adapted, decays=False)
+        return adapted
 
     def _forward(
         self, name: str, module: nn.Linear | nn.LayerNorm, group: _Group
@@ -150,7 +159,7 @@ class FastEngine:
         """Multiply each row's pieces, (rows, pieces, in), with the weights adapted to it."""
         inputs, deltas = self.records.matrix(name, group.slots)
         deltas /= group.sizes[:, None, None]
-        clip_deltas(inputs, deltas, self._step.clip_norm)
+        clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
         width = weight.shape[1]
         n_outputs = max(1, _TILE // (len(x) * width))
         result = x.new_empty(*x.shape[:2], len(weight))
@@ -160,7 +169,7 @@ class FastEngine:
             shape = (len(x), len(own), width)
             gradient, adapted = (self._tile(number, shape) for number in range(2))
             torch.bmm(deltas[..., outputs].transpose(1, 2), inputs, out=gradient)
-            self._step.matrix(own, gradient, out=adapted)
+            self._adam.step(own, [gradient], self._rate, out=adapted, decays=True)
             result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
         return result
 
@@ -171,38 +180,41 @@ class FastEngine:
         return self._tiles[number][:size].view(shape)
 
 
-class _FirstStep:
-    """The first step of Adam in the forms of the settings, on weights of many sentences at once.
-
-    Without bias correction the moments are a tenth of the gradient and a thousandth of its square.
+def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
+    """All test sentences, from each to those that share a source sentence with it, so that few are
+    recorded twice; the rarer one first.
     """
+    users: dict[int, list[int]] = {}
+    for i, support in enumerate(supports):
+        for position in support:
+            users.setdefault(position, []).append(i)
+    seen: set[int] = set()
+    for first in range(len(supports)):
+        ahead = [first]
+        while ahead:
+            i = ahead.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            yield i
+            for position in sorted(supports[i], key=lambda p: (-len(users[p]), p)):
+                ahead += [other for other in reversed(users[position]) if other not in seen]
 
-    def __init__(self, settings: Settings) -> None:
-        optimiser, rate = settings.optimiser, settings.adaptation.rate
-        self._epsilon = optimiser.epsilon
-        self.clip_norm = optimiser.clip_norm
-        self._decay = 1 - rate * optimiser.weight_decay
-        corrected = optimiser.bias_correction
-        self._rate = rate if corrected else 0.1 * rate
-        self._root = 1.0 if corrected else 0.001**0.5
 
-    def vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
-        """A vector after the steps. *Shape:* (width,) and (rows, width), result (rows, width)."""
-        if self.clip_norm is not None:
-            norms = gradients.norm(dim=1, keepdim=True)
-            gradients = gradients * torch.clamp(self.clip_norm / (norms + 1e-6), max=1.0)
-        divisors = gradients.abs().mul_(self._root).add_(self._epsilon)
-        return torch.addcdiv(weight, gradients, divisors, value=-self._rate)
+def _groups(
+    tests: Sequence[int], examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
+) -> Iterator[list[int]]:
+    """Test sentences of like lengths whose supports are of like lengths too."""
 
-    def matrix(self, weight: Tensor, gradients: Tensor, *, out: Tensor) -> None:
-        """Some rows of a matrix after the steps. *Shape:* (n, in), (rows, n, in), out likewise."""
-        divisors = torch.abs(gradients, out=out)
-        if self._root != 1:
-            divisors.mul_(self._root)
-        divisors.add_(self._epsilon)
-        if self._decay != 1:
-            weight = weight * self._decay
-        torch.addcdiv(weight, gradients, divisors, value=-self._rate, out=out)
+    def n_support(i: int) -> int:
+        return sum(example.n_pieces for example in supports[i].values())
+
+    by_support = sorted(tests, key=n_support)
+    n_band = _TOGETHER * max(1, round(math.sqrt(len(tests) / _TOGETHER)))
+    for start in range(0, len(tests), n_band):
+        band = sorted(by_support[start : start + n_band], key=lambda i: examples[i].n_pieces)
+        for first in range(0, len(band), _TOGETHER):
+            yield band[first : first + _TOGETHER]
 
 
 @contextlib.contextmanager

@@ -1,24 +1,25 @@
-"""Takes the inner steps of one task after another, in place.
+"""Finds the meta-gradients of one task after another, fast.
 
 As in the engine a gradient is made out of what the layers saw, a tile of it at a time, and goes
-into the weights at once: there is no whole gradient, no graph of the weights, and one optimiser
-for all tasks. The query's gradient goes straight into the sum.
+into the weights of the task at once: there is no graph of the weights and no optimiser for each
+task. These weights have a place of their own, to which the tagger points while the task lasts, so
+that nothing is restored. The query's gradient goes straight into the sum.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
-from metacross.transfer.adam import Adam, clipped
-from metacross.transfer.recording import Recorder, clip_deltas, unrecordable
+from metacross.transfer.adam import FreshAdam, clipped
+from metacross.transfer.recording import Recorder, Recording, clip_deltas, unrecordable
 
-_TILE = 65_536  # numbers of a gradient made at once
+_TILE = 262_144  # numbers of a gradient made at once
 
 
 def can_learn_fast(tagger: Tagger) -> bool:
@@ -30,16 +31,17 @@ class FastLearner:
     """Finds meta-gradients as the textbook loop would; see the module's first lines."""
 
     def __init__(self, tagger: Tagger, settings: Settings) -> None:
-        self._meta = settings.meta
+        self._tagger = tagger
+        self._n_steps = settings.meta.inner_steps
         self._max_weight = settings.loss.max_weight
-        self._clip_norm = settings.optimiser.clip_norm
         self._recorder = Recorder(tagger)
-        self._adam = Adam(tagger.trainable, settings.optimiser)
-        self._present = {name: own.detach() for name, own in tagger.trainable.items()}
-        self._own = {name: own.clone() for name, own in self._present.items()}
-        self._total = {name: torch.zeros_like(own) for name, own in self._own.items()}
-        widest = max(own.shape[-1] for own in self._own.values())
-        self._tile = torch.empty(max(_TILE, widest), device=tagger.device)
+        self._adam = FreshAdam(settings.optimiser)
+        self._own = {name: weight.data for name, weight in tagger.trainable.items()}
+        self._task, self._total = self._like_weights(), self._like_weights()
+        self._gradients = [self._like_weights() for _ in range(self._n_steps)]
+
+    def _like_weights(self) -> dict[str, Tensor]:
+        return {name: torch.empty_like(own) for name, own in self._own.items()}
 
     @property
     def total(self) -> list[Tensor]:
@@ -49,21 +51,26 @@ class FastLearner:
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
         """Tasks of one meta-step belong in one block; after it the tagger has its own weights."""
-        present, own = list(self._present.values()), list(self._own.values())
-        torch._foreach_copy_(own, present)
         torch._foreach_zero_(self.total)
         try:
             yield
         finally:
-            torch._foreach_copy_(present, own)
+            self._point_to(self._own)
+
+    def _point_to(self, weights: Mapping[str, Tensor]) -> None:
+        for name, weight in self._tagger.trainable.items():
+            weight.data = weights[name]
 
     @torch.no_grad()
     def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
         """Adapt to a support, and add the query's gradient there to the total; its loss."""
-        torch._foreach_copy_(list(self._present.values()), list(self._own.values()))
-        for number in range(1, self._meta.inner_steps + 1):
-            self._adam.steps = number
-            self._take_step(support, rate)
+        self._point_to(self._own)
+        for number in range(self._n_steps):
+            recording = self._recorder.record(support, max_weight=self._max_weight)
+            before = self._task if number else self._own
+            for name in self._own:
+                self._change(name, recording, before[name], number, rate)
+            self._point_to(self._task)
         recording = self._recorder.record([query], max_weight=self._max_weight)
         for name, (inputs, deltas) in recording.matrices.items():
             self._total[name].addmm_(deltas.T, inputs)
@@ -71,18 +78,26 @@ class FastLearner:
             self._total[name].add_(gradient[0])
         return float(recording.losses)
 
-    def _take_step(self, support: Sequence[Example], rate: float) -> None:
-        recording = self._recorder.record(support, max_weight=self._max_weight)
-        for name, gradients in recording.vectors.items():
-            gradient = clipped(gradients.mean(dim=0), self._clip_norm)
-            self._adam.change(name, gradient, rate)
-        for name, (inputs, deltas) in recording.matrices.items():
-            deltas /= len(support)
-            clip_deltas(inputs, deltas, self._clip_norm)
-            n_outputs, width = deltas.shape[1], inputs.shape[1]
-            n_rows = max(1, len(self._tile) // width)
-            for begin in range(0, n_outputs, n_rows):
-                rows = slice(begin, min(begin + n_rows, n_outputs))
-                tile = self._tile[: (rows.stop - begin) * width].view(-1, width)
-                torch.mm(deltas[:, rows].T, inputs, out=tile)
-                self._adam.change(name, tile, rate, rows=rows)
+    def _change(
+        self, name: str, recording: Recording, before: Tensor, number: int, rate: float
+    ) -> None:
+        """Make a weight of the task after a step, from its value before."""
+        gradients = [own[name] for own in self._gradients[: number + 1]]
+        task, clip_norm = self._task[name], self._adam.settings.clip_norm
+        if name in recording.vectors:
+            gradients[-1].copy_(clipped(recording.vectors[name].mean(dim=0), clip_norm))
+            self._adam.step(before, gradients, rate, out=task, decays=False)
+            return
+        if name not in recording.matrices:  # nothing of the loss comes here
+            task.copy_(before)
+            gradients[-1].zero_()
+            return
+        inputs, deltas = recording.matrices[name]
+        deltas = deltas / (len(recording.ends) - 1)
+        clip_deltas(inputs, deltas, clip_norm)
+        n_rows = max(1, _TILE // inputs.shape[1])
+        for start in range(0, len(task), n_rows):
+            rows = slice(start, start + n_rows)
+            parts = [own[rows] for own in gradients]
+            torch.mm(deltas[:, rows].T, inputs, out=parts[-1])
+            self._adam.step(before[rows], parts, rate, out=task[rows], decays=True)

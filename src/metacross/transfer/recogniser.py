@@ -82,7 +82,7 @@ class Recogniser:
         return next(self.predict_all([sentence], adapt=adapt))
 
     def predict_all(
-        self, sentences: Iterable[Sentence], *, adapt: bool | None = None, chunk: int = 64
+        self, sentences: Iterable[Sentence], *, adapt: bool | None = None, chunk: int = 512
     ) -> Iterator[Prediction]:
         """Find the entities of sentences as they come, in order, ``chunk`` of them at once."""
         wished = self.adapts if adapt is None else adapt

@@ -139,8 +139,8 @@ class Recorder:
                 continue
             key = (own.input.data_ptr(), own.input.shape, own.input.stride())
             if key not in inputs:
-                inputs[key] = own.input.flatten(0, 1)[kept]
-            layers[name] = (inputs[key], delta.flatten(0, 1)[kept])
+                inputs[key] = own.input.flatten(0, 1).index_select(0, kept)
+            layers[name] = (inputs[key], delta.flatten(0, 1).index_select(0, kept))
         return layers
 
     def _vectors(

@@ -38,11 +38,9 @@ class Records:
         pools = (*self._pool.inputs.values(), *self._pool.deltas.values())
         return sum(own[1:].nbytes for own in pools)
 
-    def has_room_for(self, examples: Mapping[int, Example]) -> bool:
-        """Whether all these source sentences can be held at once, within the memory set."""
-        first = next(iter(examples.values()))
-        n_pieces = sum(example.n_pieces for example in examples.values())
-        return n_pieces * self._laid_out(first).piece_bytes <= self._memory_bytes
+    def n_room(self, example: Example) -> int:
+        """How many pieces of source sentences, such as the example, can be held at once."""
+        return self._memory_bytes // self._laid_out(example).piece_bytes
 
     def hold(self, examples: Mapping[int, Example]) -> None:
         """Have all these source sentences recorded; of the others the longest unused ones go."""
@@ -69,7 +67,7 @@ class Records:
         return self._layout
 
     def _make_pool(self, n_least: int, layout: _Layout) -> None:
-        n_slots = max(n_least, self._memory_bytes // layout.piece_bytes)
+        n_slots = max(n_least, self._memory_bytes // layout.piece_bytes)  # one support must fit
         self._slots.clear()
         self._vectors.clear()
         self._pool = _Pool(
@@ -89,8 +87,8 @@ class Records:
         del self._pool.free[-n_pieces:]
         for name, (inputs, deltas) in recording.matrices.items():
             if name in self._pool.inputs:
-                self._pool.inputs[name][taken] = inputs
-            self._pool.deltas[name][taken] = deltas
+                self._pool.inputs[name].index_copy_(0, taken, inputs)
+            self._pool.deltas[name].index_copy_(0, taken, deltas)
         vectors = torch.cat(list(recording.vectors.values()), dim=1)  # (sentences, widths)
         for i, position in enumerate(positions):
             self._slots[position] = taken[recording.ends[i] : recording.ends[i + 1]]
