@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install demo fix check test clean
+.PHONY: install demo fix check test bench clean
 
 install: $(INSTALLED)
 
@@ -29,6 +29,10 @@ check: install
 
 test: install
 	$(BIN)/python -m pytest -n auto
+
+bench: install
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[faiss,plots]'
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

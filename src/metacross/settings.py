@@ -56,6 +56,9 @@ class RetrievalSettings(Section):
     encoder: str | None = Field(
         None, description="another encoder for the vectors; null: the tagger's, as pre-trained"
     )
+    search: Literal["auto", "exact", "faiss"] = Field(
+        "auto", description="how to look for neighbours; auto: faiss above a million sentences"
+    )
     skipped: int = Field(0, ge=0, description="best neighbours a foreign sentence leaves out")
     copies: bool = Field(True, description="a sentence may learn from copies of itself in training")
 

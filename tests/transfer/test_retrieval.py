@@ -1,5 +1,7 @@
 """Retrieval against brute force."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from metacross.errors import SettingsError
 from metacross.settings import RetrievalSettings
 from metacross.text.sentences import Sentence
 from metacross.transfer import retrieval
-from metacross.transfer.retrieval import SentenceIndex
+from metacross.transfer.approximate_retrieval import ApproximateIndex
+from metacross.transfer.retrieval import SentenceIndex, index_of
 from metacross.transfer.tasks import pseudo_tasks
 
 
@@ -92,3 +95,62 @@ def test_every_sentence_is_the_query_of_one_task():
 def test_a_copy_may_be_a_neighbour_or_not_as_set():
     assert tasks(neighbours=1)[0].support == (2,)
     assert tasks(neighbours=1, copies=False)[0].support == (1,)
+
+
+def clustered(n, width=16, seed=0):
+    """Vectors about some centres, as those of sentences are."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((n // 20, width))
+    return (
+        centres[rng.integers(len(centres), size=n)] + 0.5 * rng.standard_normal((n, width))
+    ).astype(np.float32)
+
+
+def test_faiss_finds_nearly_all_that_the_exact_search_finds_with_the_same_similarities():
+    sources, queries = clustered(3_000), clustered(300, seed=1)
+    approximate, exact = ApproximateIndex(sources), SentenceIndex(sources)
+    assert approximate.recall >= 0.98
+    assert exact.recall is None
+    found, wanted = (index.nearest(queries, k=2) for index in (approximate, exact))
+    pairs = [
+        (a, b)
+        for own, other in zip(found, wanted, strict=True)
+        for a, b in zip(own, other, strict=True)
+    ]
+    alike = [(a, b) for a, b in pairs if a.position == b.position]
+    assert len(alike) >= 0.8 * len(pairs)  # foreign sentences lie apart from all cells
+    assert all(a.similarity == pytest.approx(b.similarity, abs=1e-5) for a, b in alike)
+
+
+def test_faiss_leaves_out_what_it_is_told_to():
+    sources = clustered(500)
+    leave_out = [(i, (i + 1) % 500) for i in range(500)]
+    found = ApproximateIndex(sources).nearest(sources, k=2, leave_out=leave_out)
+    assert all(len(own) == 2 for own in found)
+    assert not any(
+        n.position in hidden for own, hidden in zip(found, leave_out, strict=True) for n in own
+    )
+
+
+def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
+    sources = clustered(100)
+    assert isinstance(index_of(sources, "auto"), SentenceIndex)
+    assert isinstance(index_of(sources, "faiss"), ApproximateIndex)
+    monkeypatch.setattr(retrieval, "_EXACT_UP_TO", 99)
+    assert isinstance(index_of(sources, "auto"), ApproximateIndex)
+    assert isinstance(index_of(sources, "exact"), SentenceIndex)
+    monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
+    assert isinstance(index_of(sources, "auto"), SentenceIndex)
+
+
+def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(
+        SettingsError, match=r"retrieval\.search: .*pip install 'metacross\[faiss\]'"
+    ):
+        index_of(clustered(100), "faiss")
+
+
+def test_the_exact_search_holds_no_copy_of_the_vectors():
+    sources = clustered(100)
+    assert SentenceIndex(sources)._vectors.data_ptr() == sources.ctypes.data

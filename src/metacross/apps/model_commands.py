@@ -170,6 +170,9 @@ def _tell_engine(recogniser: Recogniser, engine: Engine) -> None:
     """Say when the slow loop had to do the work."""
     if engine is Engine.FAST and recogniser.textbook_because is not None:
         console.show_note(f"adapted by the textbook loop, since {recogniser.textbook_because}")
+    if recogniser.recall is not None:
+        found = f"{100 * recogniser.recall:.1f} %"
+        console.show_note(f"faiss looked for neighbours and finds {found} of the nearest ones")
 
 
 def predict_command(

@@ -86,17 +86,12 @@ def _batches(order: Sequence[int], windows: Sequence[Window], batch_pieces: int)
 def pretrained_twin(network: nn.Module, pretrained: Mapping[str, Tensor]) -> nn.Module:
     """The network as it was before training, sharing with it the weights that were not trained.
 
-    ``pretrained`` holds the old values of the trained weights by name.
+    ``pretrained`` holds the old values of the trained weights by name; they are not copied.
     """
     shared = {
-        id(parameter): parameter
+        id(parameter): nn.Parameter(pretrained[name], requires_grad=False)
+        if name in pretrained
+        else parameter
         for name, parameter in network.named_parameters()
-        if name not in pretrained
     }
-    twin = copy.deepcopy(network, memo=dict(shared))
-    with torch.no_grad():
-        for name, parameter in twin.named_parameters():
-            if name in pretrained:
-                parameter.copy_(pretrained[name])
-                parameter.requires_grad_(False)
-    return twin.eval()
+    return copy.deepcopy(network, memo=dict(shared)).eval()

@@ -93,6 +93,7 @@ def _train(
             batch = tagger.batch([examples[position] for position in positions])
             loss = _word_loss(tagger, batch)
             found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
+        found = _clipped(found)
         adams[0].step(found[: len(body)], settings.body_rate * factor)
         adams[1].step(found[len(body) :], settings.head_rate * factor)
         progress(number + 1)
@@ -103,6 +104,12 @@ def _word_loss(tagger: Tagger, batch: TaggerBatch) -> Tensor:
     if batch.tag_ids is None:
         raise DataError("expected labelled sentences to learn from, found unlabelled ones")
     return functional.cross_entropy(tagger.logits(batch), batch.tag_ids)
+
+
+def _clipped(gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """All gradients together, no longer than 1."""
+    norm = torch.stack(torch._foreach_norm(list(gradients))).norm()
+    return torch._foreach_mul(list(gradients), (1 / (norm + 1e-6)).clamp(max=1.0))
 
 
 def _epoch(examples: Sequence[Example], size: int, rng: random.Random) -> list[list[int]]:

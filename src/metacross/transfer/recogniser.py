@@ -25,7 +25,7 @@ from metacross.transfer.prediction import (
     prediction_from,
 )
 from metacross.transfer.recording import UnsharedLayer
-from metacross.transfer.retrieval import Neighbour, SentenceIndex
+from metacross.transfer.retrieval import Neighbour, index_of
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
 
@@ -41,7 +41,11 @@ class Recogniser:
             "it was asked for" if engine == "textbook" else why_not(parts.tagger, parts.settings)
         )
         """Why it adapts by the textbook loop; None where the fast engine does it."""
-        self._index = None if parts.memory is None else SentenceIndex(parts.memory.vectors)
+        self._index = (
+            None
+            if parts.memory is None
+            else index_of(parts.memory.vectors, parts.settings.retrieval.search)
+        )
         self._support: dict[int, Example] = {}
         self._engine = FastEngine(
             parts.tagger,
@@ -53,6 +57,11 @@ class Recogniser:
     def labels(self) -> tuple[str, ...]:
         """The entity types it knows."""
         return self.tagger.tag_set.labels
+
+    @property
+    def recall(self) -> float | None:
+        """Of the nearest source sentences, how many it finds; None: all, as the search is exact."""
+        return None if self._index is None else self._index.recall
 
     @property
     def adapts(self) -> bool:

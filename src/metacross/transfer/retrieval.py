@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -12,7 +14,8 @@ from torch.nn import functional
 from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
 
-_QUERY_BLOCK, _SOURCE_BLOCK = 512, 32_768  # similarities held at once: 64 MiB
+_QUERY_BLOCK, _SOURCE_BLOCK = 1_024, 16_384  # similarities held at once: 64 MiB
+_EXACT_UP_TO = 1_000_000  # source sentences
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,11 +26,26 @@ class Neighbour:
     similarity: float
 
 
+class Index(Protocol):
+    """Finds neighbours; ``recall`` is None where it finds them all."""
+
+    recall: float | None
+
+    def nearest(
+        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbour, ...]]:
+        """The k most similar source sentences of each vector, best first."""
+
+
 class SentenceIndex:
-    """Searches vectors exactly, in blocks; never holds all similarities at once."""
+    """Searches vectors exactly, in blocks; never holds all similarities at once, nor a copy of the
+    vectors.
+    """
+
+    recall: float | None = None
 
     def __init__(self, vectors: Vectors) -> None:
-        self._vectors = _normalised(vectors)
+        self._vectors = torch.as_tensor(vectors, dtype=torch.float32)
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -61,7 +79,7 @@ class SentenceIndex:
     ) -> list[tuple[Neighbour, ...]]:
         best: list[list[Neighbour]] = [[] for _ in range(len(queries))]
         for start in range(0, len(self), _SOURCE_BLOCK):
-            sources = self._vectors[start : start + _SOURCE_BLOCK]
+            sources = _normalised(self._vectors[start : start + _SOURCE_BLOCK])
             similarities = queries @ sources.T  # (queries, sources)
             for row, own in enumerate(leave_out):
                 hidden = [p - start for p in own if start <= p < start + len(sources)]
@@ -89,6 +107,19 @@ def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbour
     return rows
 
 
-def _normalised(vectors: Vectors) -> Tensor:
+def _normalised(vectors: Vectors | Tensor) -> Tensor:
     tensor = torch.as_tensor(vectors, dtype=torch.float32)
     return functional.normalize(tensor, dim=1)
+
+
+def index_of(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
+    """The index for so many vectors. ``auto`` stays exact where faiss is not installed."""
+    if search == "exact" or (search == "auto" and not _faiss_pays(len(vectors))):
+        return SentenceIndex(vectors)
+    from metacross.transfer.approximate_retrieval import ApproximateIndex
+
+    return ApproximateIndex(vectors)
+
+
+def _faiss_pays(n_vectors: int) -> bool:
+    return n_vectors > _EXACT_UP_TO and find_spec("faiss") is not None

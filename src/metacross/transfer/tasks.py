@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from metacross.model.sentence_encoder import Vectors
 from metacross.settings import RetrievalSettings
 from metacross.text.sentences import Sentence
-from metacross.transfer.retrieval import SentenceIndex
+from metacross.transfer.retrieval import index_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def pseudo_tasks(
 
     A sentence is never in its own support; nor are its copies where ``settings.copies`` is off.
     """
-    index = SentenceIndex(vectors)
+    index = index_of(vectors, settings.search)
     leave_out: list[tuple[int, ...]] = [(position,) for position in range(len(sentences))]
     if not settings.copies:
         copies = defaultdict(list)

@@ -1,0 +1,1 @@
+"""Measures how fast metacross is; `make bench` runs it all."""
