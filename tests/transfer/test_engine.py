@@ -212,3 +212,13 @@ def test_a_model_falls_back_visibly_where_the_engine_cannot(encoders):
     found = list(model.predict_all(TESTS, adapt=True))
     assert len(found) == len(TESTS)
     assert "reads more than the sentences" in model.textbook_because
+
+
+@pytest.mark.parametrize("engine", ["fast", "textbook"])
+def test_progress_is_told_within_a_chunk_and_across(trained_folder, engine):
+    model = metacross.load(trained_folder, device="cpu", engine=engine)
+    told = []
+    list(model.predict_all(tiny.corpus(20, seed=8), adapt=True, chunk=12, progress=told.append))
+    assert told == sorted(told)
+    assert {12, 20} <= {*told}
+    assert len({*told}) > 3

@@ -108,18 +108,15 @@ def _result(base: Recogniser, meta: Recogniser, language: str) -> Result:
         return score(corpus, Corpus(tuple(prediction.labelled for prediction in predictions)))
 
     plain = tuple(meta.predict_all(corpus, adapt=False))
-    adapted = []
     with counting(f"adapting to {LANGUAGES[language]}", len(corpus)) as progress:
-        for prediction in meta.predict_all(corpus, adapt=True):
-            adapted.append(prediction)
-            progress(len(adapted))
+        adapted = tuple(meta.predict_all(corpus, adapt=True, progress=progress))
     return Result(
         corpus=corpus,
         base=report(list(base.predict_all(corpus, adapt=False))),
         plain=report(plain),
         adapted=report(adapted),
         plain_predictions=plain,
-        adapted_predictions=tuple(adapted),
+        adapted_predictions=adapted,
     )
 
 

@@ -52,11 +52,8 @@ def predicted_corpus(
     progress: Callable[[int], None] = lambda _n_done: None,
 ) -> Corpus:
     """The corpus with the model's entities in place of its own."""
-    sentences = []
-    for prediction in model.predict_all(corpus, adapt=adapt):
-        sentences.append(prediction.labelled)
-        progress(len(sentences))
-    return Corpus(tuple(sentences), source=corpus.source)
+    predictions = model.predict_all(corpus, adapt=adapt, progress=progress)
+    return Corpus(tuple(own.labelled for own in predictions), source=corpus.source)
 
 
 def f1_on(dev: Corpus) -> Callable[[Sequence[Prediction]], float]:

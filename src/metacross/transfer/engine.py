@@ -71,7 +71,11 @@ class FastEngine:
         self._tiles = [torch.empty(0, device=tagger.device)] * 2
 
     def logits(
-        self, examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
+        self,
+        examples: Sequence[Example],
+        supports: Sequence[Mapping[int, Example]],
+        *,
+        progress: Callable[[int], None] = lambda _n_done: None,
     ) -> list[Tensor]:
         """The adapted scores of each sentence; ``supports`` maps positions of source sentences to
         examples. *Shape:* each (words, tags).
@@ -84,6 +88,7 @@ class FastEngine:
                     [examples[i] for i in own], [[*supports[i]] for i in own]
                 )
                 found |= zip(own, logits, strict=True)
+                progress(len(found))
         return [found[i] for i in range(len(examples))]
 
     def _stages(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -28,6 +28,7 @@ from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.retrieval import Neighbour, index_of
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
+Progress: TypeAlias = Callable[[int], None]
 
 
 class Recogniser:
@@ -91,13 +92,28 @@ class Recogniser:
         return next(self.predict_all([sentence], adapt=adapt))
 
     def predict_all(
-        self, sentences: Iterable[Sentence], *, adapt: bool | None = None, chunk: int = 512
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        adapt: bool | None = None,
+        chunk: int = 512,
+        progress: Progress = lambda _n_done: None,
     ) -> Iterator[Prediction]:
-        """Find the entities of sentences as they come, in order, ``chunk`` of them at once."""
+        """Find the entities of sentences as they come, in order, ``chunk`` of them at once.
+
+        ``progress`` is told how many are done while a chunk is under way.
+        """
         wished = self.adapts if adapt is None else adapt
         remaining = iter(sentences)
+        n_before = 0
         while taken := list(islice(remaining, chunk)):
-            yield from self._adapted(taken) if wished else self._plain(taken)
+
+            def tell(n_done: int, n_before: int = n_before) -> None:
+                progress(n_before + n_done)
+
+            yield from self._adapted(taken, tell) if wished else self._plain(taken)
+            n_before += len(taken)
+            progress(n_before)
 
     def neighbours(
         self, sentences: Sequence[Sentence], *, k: int | None = None
@@ -134,7 +150,7 @@ class Recogniser:
                 self.tagger, sentences, batch_pieces=self.settings.run.batch_pieces
             )
 
-    def _adapted(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
+    def _adapted(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Prediction]:
         """Adapt to each sentence and label it (Algorithm 1, lines 15 to 19)."""
         examples = self.tagger.examples(sentences)
         nearest = self.neighbours(sentences)
@@ -142,23 +158,27 @@ class Recogniser:
             {neighbour.position: self._support_example(neighbour.position) for neighbour in own}
             for own in nearest
         ]
-        logits = self._adapted_logits(examples, supports)
+        logits = self._adapted_logits(examples, supports, progress)
         for sentence, own_logits, own in zip(sentences, logits, nearest, strict=True):
             yield prediction_from(self.tagger, sentence, own_logits, own)
 
     def _adapted_logits(
-        self, examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
+        self,
+        examples: Sequence[Example],
+        supports: Sequence[Mapping[int, Example]],
+        progress: Progress,
     ) -> Iterable[Tensor]:
         if self.textbook_because is None:
             try:
                 with dropping_out(self.tagger, False):
-                    return self._engine.logits(examples, supports)
+                    return self._engine.logits(examples, supports, progress=progress)
             except UnsharedLayer:
                 self.textbook_because = "a layer of this encoder reads more than the sentences"
-        return (
-            self._textbook_logits(example, list(support.values()))
-            for example, support in zip(examples, supports, strict=True)
-        )
+        found = []
+        for example, support in zip(examples, supports, strict=True):
+            found.append(self._textbook_logits(example, list(support.values())))
+            progress(len(found))
+        return found
 
     def _textbook_logits(self, example: Example, support: Sequence[Example]) -> Tensor:
         """Adapt, label, restore."""
