@@ -200,7 +200,7 @@ def predict_command(
     from metacross.transfer.recogniser import load
 
     recogniser = load(model, device=device, engine=engine.value)
-    at_once = 1 if file == "-" and sys.stdin.isatty() else 64  # a person waits for each line
+    at_once = 512 if file != "-" else 1 if sys.stdin.isatty() else 64  # who waits at a pipe?
     given = chain([first], sentences)
     for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):
         sys.stdout.write(_written(prediction, recogniser, to))

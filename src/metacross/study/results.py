@@ -1,0 +1,192 @@
+"""Keeps the results of a study: a line of JSON for each cell of its tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from metacross.errors import DataError
+from metacross.study.scoring import Report, Score
+from metacross.text.reading import read_corpus
+from metacross.text.sentences import Corpus, Span
+from metacross.text.writing import write_corpus, write_whole
+
+Reading = Literal["plain", "adapted"]
+
+
+class Record(BaseModel):
+    """A part of a line; cannot be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TrainingFacts(Record):
+    """How the model of a cell was trained.
+
+    ``validations`` are steps with the F1 on the source language's dev corpus, and
+    ``target_validations`` the same on each target, not adapted; they were not used for anything.
+    ``losses`` are means over stretches of steps that end at the given ones.
+    """
+
+    folder: str
+    seconds: float
+    best_step: int
+    validations: tuple[tuple[int, float], ...]
+    target_validations: dict[str, tuple[tuple[int, float], ...]]
+    losses: tuple[tuple[int, float], ...]
+
+
+class TypeCounts(Record):
+    """Entities of a type: right, found, and there."""
+
+    correct: int
+    predicted: int
+    gold: int
+
+
+class Cell(Record):
+    """A system with a seed on a target in a setting.
+
+    ``setting`` is ``zero-shot`` or the share of labelled target sentences, such as ``2%``.
+    ``readings`` has the counts by type without and, where the system adapts, with adaptation;
+    ``headline`` tells which of them the tables show. ``digests`` are of the corpora, the encoder and
+    the recipe, by name. ``key`` stands for all that the result depends on.
+    """
+
+    key: str
+    system: str
+    seed: int
+    target: str
+    setting: str
+    types: tuple[str, ...]
+    headline: Reading
+    readings: dict[Reading, dict[str, TypeCounts]]
+    training: TrainingFacts
+    seconds: float
+    digests: dict[str, str]
+    versions: dict[str, str]
+    machine: str
+    recipe: dict[str, Any]
+
+    def score(self, reading: Reading | None = None) -> Score:
+        """All types together; None: the reading that the tables show."""
+        counts = self.readings[reading or self.headline].values()
+        return Score(
+            sum(own.correct for own in counts),
+            sum(own.predicted for own in counts),
+            sum(own.gold for own in counts),
+        )
+
+    @property
+    def f1(self) -> float:
+        """What the tables show."""
+        return self.score().f1
+
+
+def counts_of(report: Report) -> dict[str, TypeCounts]:
+    """A report's counts as they are kept."""
+    return {
+        label: TypeCounts(correct=own.correct, predicted=own.predicted, gold=own.gold)
+        for label, own in report.by_type.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """What a model found in a sentence, in each reading, and the source sentences it learned from,
+    by position, with their similarity.
+    """
+
+    spans: dict[Reading, tuple[Span, ...]]
+    neighbours: tuple[tuple[int, float], ...]
+
+
+class StudyFolder:
+    """A folder with ``results.jsonl``, the predictions of each cell and the corpora of the study."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @property
+    def results(self) -> Path:
+        """The lines."""
+        return self.folder / "results.jsonl"
+
+    def cells(self) -> list[Cell]:
+        """All cells so far; none where nothing was done yet. A line cut short by a kill, which can
+        only be the last one, is left out.
+        """
+        if not self.results.exists():
+            return []
+        lines = self.results.read_text(encoding="utf-8").splitlines(keepends=True)
+        cells = []
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith("\n"):
+                continue
+            try:
+                cells.append(Cell.model_validate_json(line))
+            except ValidationError as problem:
+                reason = problem.errors()[0]
+                raise DataError(
+                    f"{self.results}:{number}: expected a result of a study, found a line with "
+                    f"{'.'.join(map(str, reason['loc'])) or 'an error'}: {reason['msg']}"
+                ) from None
+        return cells
+
+    def add(self, cell: Cell, sentences: Sequence[LabelledSentence]) -> None:
+        """Keep a cell and what the model found."""
+        path = self._predictions(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, (_sentence_line(sentence) for sentence in sentences))
+        lines = [own.model_dump_json() + "\n" for own in (*self.cells(), cell)]
+        write_whole(self.results, lines)
+
+    def sentences(self, cell: Cell) -> list[LabelledSentence] | None:
+        """What the model of a cell found; None where only the results were kept."""
+        path = self._predictions(cell)
+        if not path.exists():
+            return None
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [_sentence_of(json.loads(line)) for line in lines]
+
+    def add_corpus(self, digest: str, corpus: Corpus) -> None:
+        """Keep a corpus, for the report."""
+        path = self._corpus(digest)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_corpus(corpus, path)
+
+    def corpus(self, digest: str) -> Corpus | None:
+        """A corpus that was kept."""
+        path = self._corpus(digest)
+        return read_corpus(path) if path.exists() else None
+
+    def _predictions(self, cell: Cell) -> Path:
+        return self.folder / "predictions" / f"{cell.key}.jsonl"
+
+    def _corpus(self, digest: str) -> Path:
+        return self.folder / "corpora" / f"{digest[:16]}.jsonl"
+
+
+def _sentence_line(sentence: LabelledSentence) -> str:
+    spans = {
+        reading: [[span.start, span.end, span.label] for span in own]
+        for reading, own in sentence.spans.items()
+    }
+    neighbours = [[position, round(similarity, 4)] for position, similarity in sentence.neighbours]
+    return json.dumps({"spans": spans, "neighbours": neighbours}, ensure_ascii=False) + "\n"
+
+
+def _sentence_of(values: dict[str, Any]) -> LabelledSentence:
+    return LabelledSentence(
+        spans={
+            reading: tuple(Span(start, end, label) for start, end, label in own)
+            for reading, own in values["spans"].items()
+        },
+        neighbours=tuple((position, similarity) for position, similarity in values["neighbours"]),
+    )
