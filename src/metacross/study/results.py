@@ -54,8 +54,8 @@ class Cell(Record):
 
     ``setting`` is ``zero-shot`` or the share of labelled target sentences, such as ``2%``.
     ``readings`` has the counts by type without and, where the system adapts, with adaptation;
-    ``headline`` tells which of them the tables show. ``digests`` are of the corpora, the encoder and
-    the recipe, by name. ``key`` stands for all that the result depends on.
+    ``headline`` tells which of them the tables show. ``digests`` (source corpus, dev corpus, target
+    corpus, encoder) and ``recipe`` tell what it was made of, ``key`` stands for all of that.
     """
 
     key: str
@@ -107,7 +107,7 @@ class LabelledSentence:
 
 
 class StudyFolder:
-    """A folder with ``results.jsonl``, the predictions of each cell and the corpora of the study."""
+    """A folder with ``results.jsonl``, the predictions of each cell and the study's corpora."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
