@@ -9,7 +9,13 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.apps import console, encoder_commands, model_commands, text_commands
+from metacross.apps import (
+    console,
+    encoder_commands,
+    model_commands,
+    study_commands,
+    text_commands,
+)
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -28,6 +34,8 @@ app.command("evaluate")(model_commands.evaluate_command)
 app.command("predict")(model_commands.predict_command)
 app.command("neighbours")(model_commands.neighbours_command)
 app.command("fine-tune")(model_commands.fine_tune_command)
+app.command("experiment")(study_commands.experiment_command)
+app.command("compare")(study_commands.compare_command)
 app.add_typer(encoder_commands.app)
 
 

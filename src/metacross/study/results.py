@@ -118,33 +118,35 @@ class StudyFolder:
         return self.folder / "results.jsonl"
 
     def cells(self) -> list[Cell]:
-        """All cells so far; none where nothing was done yet. A line cut short by a kill, which can
-        only be the last one, is left out.
-        """
+        """All cells so far; none where nothing was done yet."""
         if not self.results.exists():
             return []
-        lines = self.results.read_text(encoding="utf-8").splitlines(keepends=True)
-        cells = []
-        for number, line in enumerate(lines, start=1):
-            if not line.endswith("\n"):
-                continue
-            try:
-                cells.append(Cell.model_validate_json(line))
-            except ValidationError as problem:
-                reason = problem.errors()[0]
-                raise DataError(
-                    f"{self.results}:{number}: expected a result of a study, found a line with "
-                    f"{'.'.join(map(str, reason['loc'])) or 'an error'}: {reason['msg']}"
-                ) from None
-        return cells
+        lines = self.results.read_text(encoding="utf-8").splitlines()
+        return [
+            _cell_of(line, f"{self.results}:{number}") for number, line in enumerate(lines, start=1)
+        ]
+
+    def has(self, key: str) -> bool:
+        """Whether a cell is done."""
+        return self._cell(key).exists()
 
     def add(self, cell: Cell, sentences: Sequence[LabelledSentence]) -> None:
-        """Keep a cell and what the model found."""
+        """Keep a cell and what the model found.
+
+        Each cell has a file of its own, so that several processes can work on one study.
+        """
         path = self._predictions(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (path.parent, self._cell(cell.key).parent):
+            folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, (_sentence_line(sentence) for sentence in sentences))
-        lines = [own.model_dump_json() + "\n" for own in (*self.cells(), cell)]
-        write_whole(self.results, lines)
+        write_whole(self._cell(cell.key), [cell.model_dump_json() + "\n"])
+        self.arrange([own.key for own in self.cells()])
+
+    def arrange(self, order: Sequence[str]) -> None:
+        """Write the lines: first the cells with these keys, in this order, then all others."""
+        files = {path.stem: path for path in sorted((self.folder / "cells").glob("*.json"))}
+        ordered = {key: files[key] for key in order if key in files} | files
+        write_whole(self.results, (path.read_text(encoding="utf-8") for path in ordered.values()))
 
     def sentences(self, cell: Cell) -> list[LabelledSentence] | None:
         """What the model of a cell found; None where only the results were kept."""
@@ -169,8 +171,22 @@ class StudyFolder:
     def _predictions(self, cell: Cell) -> Path:
         return self.folder / "predictions" / f"{cell.key}.jsonl"
 
+    def _cell(self, key: str) -> Path:
+        return self.folder / "cells" / f"{key}.json"
+
     def _corpus(self, digest: str) -> Path:
         return self.folder / "corpora" / f"{digest[:16]}.jsonl"
+
+
+def _cell_of(line: str, place: str) -> Cell:
+    try:
+        return Cell.model_validate_json(line)
+    except ValidationError as problem:
+        reason = problem.errors()[0]
+        where = ".".join(map(str, reason["loc"])) or "the line"
+        raise DataError(
+            f"{place}: expected a result of a study, found {where}: {reason['msg']}"
+        ) from None
 
 
 def _sentence_line(sentence: LabelledSentence) -> str:

@@ -85,10 +85,10 @@ class RunFolder:
     def _check_same(self, settings: Section, ingredients: Mapping[str, str]) -> None:
         record = self._read()
         mend = "choose another folder, or remove this one"
-        for section, values in settings.model_dump(mode="json").items():
+        for section, values in decisive(settings).items():
             for key, value in values.items():
                 before = record["recipe"].get(section, {}).get(key)
-                if before != value and (section, key) not in _FREE:
+                if before != value:
                     raise RunError(
                         f"{self.folder}: holds a training with {section}.{key} = {before!r}, "
                         f"now {value!r}; {mend}"
@@ -109,6 +109,14 @@ class RunFolder:
         write_whole(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
         recipe = yaml.safe_dump(record["recipe"], sort_keys=False, allow_unicode=True)
         write_whole(self.folder / "recipe.yaml", [recipe])
+
+
+def decisive(settings: Section) -> dict[str, dict[str, Any]]:
+    """The settings on which the outcome of a training depends."""
+    return {
+        section: {key: value for key, value in values.items() if (section, key) not in _FREE}
+        for section, values in settings.model_dump(mode="json").items()
+    }
 
 
 def corpus_digest(corpus: Corpus) -> str:

@@ -48,6 +48,7 @@ from metacross.transfer.vector_cache import cached_vectors
 from metacross.transfer.watchers import JsonLog
 
 DevScore: TypeAlias = Callable[[Sequence[Prediction]], float]
+Look: TypeAlias = Callable[[Callable[[Corpus], Sequence[Prediction]]], None]
 
 
 def train_model(
@@ -58,11 +59,13 @@ def train_model(
     *,
     dev_score: DevScore,
     watchers: Sequence[Watcher] = (),
+    also: Look = lambda _label: None,
 ) -> Recogniser:
     """Train on the source language; goes on where an earlier call with the same recipe and data
     stopped, and only opens the model where one finished.
 
-    ``dev_score`` gives the F1 of predictions for the dev corpus.
+    ``dev_score`` gives the F1 of predictions for the dev corpus. ``also`` is called before every
+    validation with a function that labels a corpus with the weights of that moment.
     """
     check_writable(Path(folder))
     _check_labels(source, dev)
@@ -79,9 +82,13 @@ def train_model(
     adam = Adam(tagger.trainable, settings.optimiser)
     step = _step(tagger, source, memory, settings, adam)
 
-    def validate() -> float:
+    def label(corpus: Corpus) -> list[Prediction]:
         batch_pieces = settings.run.batch_pieces
-        return dev_score(plain_predictions(tagger, dev.sentences, batch_pieces=batch_pieces))
+        return plain_predictions(tagger, corpus.sentences, batch_pieces=batch_pieces)
+
+    def validate() -> float:
+        also(label)
+        return dev_score(label(dev))
 
     parts = ModelParts(tagger, settings, memory, adapts=settings.run.method == "meta")
     state = TrainingState(tagger.trainable, adam)

@@ -1,0 +1,233 @@
+"""The commands around a study: run one, compare two results.
+
+What needs torch is imported inside the commands, so that the other ones start at once.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from metacross.apps import console
+from metacross.apps.options import JsonOption
+from metacross.apps.text_commands import score_command
+from metacross.errors import RunError, SettingsError
+
+if TYPE_CHECKING:
+    from metacross.study.experiment import PlannedCell
+    from metacross.study.plan import Study, Unit
+    from metacross.study.results import StudyFolder
+
+
+def experiment_command(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study's name, or a YAML file.")],
+    encoder: Annotated[str | None, typer.Option(help="Encoder folder, hub name or mini.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Recipe that the systems change.")] = None,
+    source: Annotated[str | None, typer.Option(help="Labelled corpus to train on.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="LANG=FILE: corpus to score on. Repeatable.")
+    ] = None,
+    train: Annotated[
+        list[str] | None, typer.Option(help="LANG=FILE: corpus to take shares of. Repeatable.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds with commas: 1,2,3.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of all systems.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder of the study.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few steps, one seed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and the time.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    share: Annotated[str | None, typer.Option("--share", hidden=True)] = None,
+) -> None:
+    """Train and score the systems of a study, and write its report.
+
+    The same command goes on after a stop; what is done is not done again.
+    """
+    from metacross.study import plan
+    from metacross.study.experiment import planned
+    from metacross.study.results import StudyFolder
+
+    data = {
+        "source": source,
+        "dev": dev,
+        "targets": _files("--target", target),
+        "target_train": _files("--train", train),
+    }
+    changes: dict[str, Any] = {"encoder": encoder, "recipe": recipe, "change": set_}
+    changes["seeds"] = None if seeds is None else _numbers(seeds)
+    changes["data"] = {key: value for key, value in data.items() if value} or None
+    wanted = plan.load_study(study, {k: v for k, v in changes.items() if v is not None})
+    if quick:
+        wanted = plan.quick(wanted)
+    units = plan.units_of(wanted)
+    folder = StudyFolder(output or Path(f"{Path(study).stem}-study"))
+    cells = planned(units)
+    if dry_run:
+        _show_plan(wanted, cells, folder)
+        return
+    if jobs > 1:
+        _share_out(jobs)
+    elif share is not None:
+        number, n_shares = (int(part) for part in share.split("/"))
+        _run(units[number::n_shares], cells, folder, wanted)
+        return
+    else:
+        _run(units, cells, folder, wanted)
+    _finish(wanted, cells, folder)
+
+
+def _files(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    files = {}
+    for pair in given or ():
+        name, sign, file = pair.partition("=")
+        if not name or not sign or not file:
+            raise SettingsError(
+                f"{option}: expected LANG=FILE, as in es=es/dev.conll, found {pair!r}"
+            )
+        files[name] = file
+    return files
+
+
+def _numbers(given: str) -> list[int]:
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError:
+        raise SettingsError(f"--seeds: expected numbers with commas, found {given!r}") from None
+
+
+def _run(
+    units: Sequence[Unit], cells: Sequence[PlannedCell], folder: StudyFolder, study: Study
+) -> None:
+    from metacross.apps.study_progress import StudyView
+    from metacross.study.experiment import run_unit
+
+    own = [cell for cell in cells if any(cell.unit is unit for unit in units)]
+    n_done = sum(folder.has(cell.key) for cell in own)
+    with StudyView(len(own), n_done) as view:
+        for unit in units:
+            parts = [cell for cell in own if cell.unit is unit]
+            run_unit(unit, parts, folder, view, probe_sentences=study.probe_sentences)
+
+
+def _share_out(jobs: int) -> None:
+    """Run the same command several times, each with its share of the trainings."""
+    threads = str(max(1, (os.cpu_count() or 1) // jobs))
+    environment = {**os.environ, "OMP_NUM_THREADS": threads}
+    command = [sys.executable, "-m", "metacross", *sys.argv[1:]]
+    processes = [
+        subprocess.Popen([*command, "--jobs", "1", "--share", f"{i}/{jobs}"], env=environment)
+        for i in range(jobs)
+    ]
+    try:
+        codes = [process.wait() for process in processes]
+    except KeyboardInterrupt:
+        codes = [process.wait() for process in processes]
+    if any(codes):
+        raise RunError("a part of the study did not end; the same command goes on from there")
+
+
+def _finish(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
+    from metacross.study.study_report import write_report
+
+    folder.arrange([cell.key for cell in cells])
+    report = write_report(folder, study.title)
+    console.show_plain(f"{folder.results}: {len(folder.cells())} results")
+    console.show_plain(f"{report}: the report; {report.with_suffix('.md').name} has its tables")
+
+
+def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
+    from metacross.study.estimate import seconds_of
+
+    missing = [cell for cell in cells if not folder.has(cell.key)]
+    trainings = {id(cell.unit): cell.unit for cell in cells}
+    table = Table(title=study.title, title_justify="left")
+    for heading in ("system", "seeds", "types", "targets", "settings", "results", "done"):
+        table.add_column(heading)
+    rows: dict[tuple[str, tuple[str, ...]], list[PlannedCell]] = {}
+    for cell in cells:
+        rows.setdefault((cell.unit.system, cell.unit.types), []).append(cell)
+    for (system, types), own in rows.items():
+        table.add_row(
+            system,
+            _listed(cell.unit.seed for cell in own),
+            " ".join(types),
+            _listed(cell.target.name for cell in own),
+            _listed(cell.setting for cell in own),
+            str(len(own)),
+            str(sum(cell not in missing for cell in own)),
+        )
+    console.show(table)
+    minutes = seconds_of(missing) / 60
+    console.show_plain(
+        f"{len(trainings)} trainings, {len(cells)} results, {len(cells) - len(missing)} of them "
+        f"there; the others take about {minutes:.0f} minutes here, fine-tuning not counted"
+    )
+
+
+def _listed(values: Any) -> str:  # noqa: ANN401 - anything that can be printed
+    return " ".join(dict.fromkeys(str(value) for value in values))
+
+
+def compare_command(
+    first: Annotated[str, typer.Argument(metavar="A", help="Predictions, or a study's folder.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The same of another system.")],
+    gold: Annotated[
+        str | None, typer.Option(help="The right entities, where A and B are predictions.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell whether B is better than A, or by chance: predictions of two systems, or two studies."""
+    folders = [Path(name) for name in (first, second)]
+    if all(folder.is_dir() for folder in folders):
+        _compare_studies(*folders, as_json=as_json)
+        return
+    if gold is None:
+        raise SettingsError(
+            "--gold: expected the file with the right entities, beside two files of predictions"
+        )
+    score_command(gold, second, against=first, as_json=as_json)
+
+
+def _compare_studies(first: Path, second: Path, *, as_json: bool) -> None:
+    from metacross.study.result_sets import paired
+    from metacross.study.results import StudyFolder
+    from metacross.study.score_views import comparison_json
+
+    for folder in (first, second):
+        if not StudyFolder(folder).results.exists():
+            raise SettingsError(f"{folder}: expected a study with results.jsonl, found none")
+    pairs = paired(StudyFolder(first), StudyFolder(second))
+    if as_json:
+        values = [
+            {
+                **{key: getattr(pair, key) for key in ("system", "target", "setting", "n_seeds")},
+                "a": pair.ours,
+                "b": pair.theirs,
+                "comparison": pair.comparison and comparison_json(pair.comparison),
+            }
+            for pair in pairs
+        ]
+        console.show_json(values)
+        return
+    table = Table(title=f"{second} against {first}", title_justify="left")
+    for heading in ("system", "target", "setting", "seeds", "A", "B", "B - A", "p"):
+        table.add_column(heading, justify="left" if heading in ("system", "target") else "right")
+    for pair in pairs:
+        p = "" if pair.comparison is None else f"{pair.comparison.p_value:.4f}"
+        if pair.comparison is not None and not pair.comparison.significant:
+            p += " n.s."
+        difference = f"{100 * (pair.theirs - pair.ours):+.2f}"
+        f1s = (f"{100 * f1:.2f}" for f1 in (pair.ours, pair.theirs))
+        table.add_row(
+            pair.system, pair.target, pair.setting, str(pair.n_seeds), *f1s, difference, p
+        )
+    console.show(table)

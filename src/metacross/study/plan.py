@@ -1,0 +1,228 @@
+"""Says what a study consists of: which systems are trained on what, and where they are scored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import yaml
+from pydantic import Field
+
+from metacross.errors import DataError, SettingsError
+from metacross.settings import Section, Settings, checked, load_settings
+from metacross.text.bundled import TARGETS, bundled_corpus
+from metacross.text.reading import read_corpus
+from metacross.text.sentences import Corpus
+from metacross.transfer.run_folder import corpus_digest, decisive
+
+_QUICK = (
+    "direct.steps=60",
+    "direct.rate=1e-3",
+    "meta.steps=60",
+    "meta.tasks_per_step=8",
+    "meta.outer_rate=1e-3",
+    "run.validate_every=20",
+    "run.checkpoint_every=10",
+)
+
+
+class StudyData(Section):
+    """Corpora by their files; ``source`` null means the corpus that comes with metacross."""
+
+    source: str | None = Field(None, description="labelled corpus to train on")
+    dev: str | None = Field(None, description="corpus to choose the best weights by")
+    targets: dict[str, str] = Field({}, description="language: labelled corpus to score on")
+    target_train: dict[str, str] = Field({}, description="language: corpus to draw shares from")
+
+
+class Study(Section):
+    """Systems, seeds and settings.
+
+    A system is what it changes in the recipe. A share of 0 means zero-shot; others are shares of a
+    target's own labelled sentences to fine-tune on.
+    """
+
+    title: str = Field(description="of the report")
+    systems: dict[str, list[str]] = Field(min_length=1, description="name: changes to the recipe")
+    recipe: str | None = Field(None, description="null: mini for the bundled encoder, else paper")
+    encoder: str | None = Field(None, description="null: the recipe's")
+    shares: list[float] = Field([0.0], min_length=1, description="of labelled target sentences")
+    seeds: list[int] = Field([1, 2, 3], min_length=1, description="each trains anew")
+    change: list[str] = Field([], description="changes to the recipe for all systems")
+    probe_sentences: int = Field(
+        500, ge=0, description="of each target, scored at every validation for the report only"
+    )
+    data: StudyData = StudyData()
+
+
+def study_names() -> list[str]:
+    """The studies that come with metacross."""
+    folder = resources.files("metacross") / "studies"
+    return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir())
+
+
+def load_study(name: str, changes: Mapping[str, object]) -> Study:
+    """Read a study by its name or from a YAML file; ``changes`` replace what it says."""
+    if name in study_names():
+        text = (resources.files("metacross") / "studies" / f"{name}.yaml").read_text("utf-8")
+    else:
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise SettingsError(
+                f"{name}: expected a YAML file or a study of {', '.join(study_names())}"
+            ) from None
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as problem:
+        reason = str(problem).replace("\n", " ")
+        raise SettingsError(f"{name}: expected YAML, found an error: {reason}") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{name}: expected a study, found {text[:40]!r}")
+    return checked(Study, {**values, **changes})
+
+
+def quick(study: Study) -> Study:
+    """The same with few steps and one seed, to see it all work."""
+    return study.model_copy(update={"seeds": study.seeds[:1], "change": [*_QUICK, *study.change]})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A language to transfer to; ``train`` is None where there is nothing to fine-tune on."""
+
+    name: str
+    corpus: Corpus
+    train: Corpus | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A system to train with a seed, for the targets that have just these types."""
+
+    system: str
+    seed: int
+    types: tuple[str, ...]
+    settings: Settings
+    source: Corpus
+    dev: Corpus
+    targets: tuple[Target, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder of its training."""
+        return f"{self.system}_{'-'.join(self.types)}_seed-{self.seed}"
+
+    @property
+    def title(self) -> str:
+        """What to call it on the screen."""
+        return f"{self.system}, {len(self.types)} types, seed {self.seed}"
+
+    @property
+    def parts(self) -> list[tuple[Target, float]]:
+        """Targets and shares to score it in."""
+        return [(target, share) for target in self.targets for share in self.shares]
+
+    def digests(self, target: Target) -> dict[str, str]:
+        """What went in, beside the recipe."""
+        digests = {
+            "source corpus": corpus_digest(self.source),
+            "dev corpus": corpus_digest(self.dev),
+            "target corpus": corpus_digest(target.corpus),
+        }
+        if target.train is not None:
+            digests["target train corpus"] = corpus_digest(target.train)
+        return digests
+
+    def key(self, digests: Mapping[str, str], setting: str) -> str:
+        """Stands for all that a result depends on."""
+        recipe = decisive(self.settings)
+        whole = [recipe, self.types, sorted(digests.items()), self.seed, setting]
+        return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
+
+
+def setting_name(share: float) -> str:
+    """What a share of labelled target sentences is called.
+
+    >>> setting_name(0), setting_name(0.02)
+    ('zero-shot', '2%')
+    """
+    return "zero-shot" if share == 0 else f"{100 * share:g}%"
+
+
+def units_of(study: Study) -> list[Unit]:
+    """All trainings of a study; seed after seed, so that what is there early is comparable."""
+    source, dev, targets = _corpora(study)
+    units = []
+    for seed in study.seeds:
+        for types, own in _by_types(source, targets).items():
+            dropped = {label: None for label in source.entities_by_type if label not in types}
+            for system, changes in study.systems.items():
+                settings = _settings(study, [*study.change, *changes, f"run.seed={seed}"])
+                unit = Unit(
+                    system=system,
+                    seed=seed,
+                    types=types,
+                    settings=settings,
+                    source=source.relabelled(dropped),
+                    dev=dev.relabelled(dropped),
+                    targets=tuple(own),
+                    shares=tuple(study.shares),
+                )
+                units.append(unit)
+    return units
+
+
+def _settings(study: Study, changes: Sequence[str]) -> Settings:
+    recipe = study.recipe or ("mini" if study.encoder in ("mini", None) else "paper")
+    named = [] if study.encoder is None else [f"encoder.name={json.dumps(study.encoder)}"]
+    return load_settings(recipe, [*named, *changes])
+
+
+def _corpora(study: Study) -> tuple[Corpus, Corpus, list[Target]]:
+    data = study.data
+    if data.source is None:
+        if data.dev or data.targets or data.target_train:
+            raise SettingsError("data.source: expected a corpus beside dev and targets")
+        source, dev = bundled_corpus("en", "train"), bundled_corpus("en", "dev")
+        targets = [Target(name, bundled_corpus(name, "test"), None) for name in TARGETS]
+    else:
+        if data.dev is None or not data.targets:
+            raise SettingsError("data: expected a dev corpus and targets beside the source")
+        source, dev = read_corpus(data.source), read_corpus(data.dev)
+        targets = [_target(name, study) for name in data.targets]
+    if any(study.shares):
+        missing = [target.name for target in targets if target.train is None]
+        if missing:
+            raise SettingsError(
+                f"data.target_train: expected labelled sentences of {', '.join(missing)} to take "
+                f"shares of; give --train {missing[0]}=FILE"
+            )
+    return source, dev, targets
+
+
+def _target(name: str, study: Study) -> Target:
+    corpus = read_corpus(study.data.targets[name], language=name)
+    train = study.data.target_train.get(name)
+    return Target(name, corpus, None if train is None else read_corpus(train, language=name))
+
+
+def _by_types(source: Corpus, targets: Sequence[Target]) -> dict[tuple[str, ...], list[Target]]:
+    """Targets with the same types together: each gets a model that knows no others."""
+    known = tuple(source.entities_by_type)
+    found: dict[tuple[str, ...], list[Target]] = {}
+    for target in targets:
+        own = target.corpus.entities_by_type
+        odd = [label for label in own if label not in known]
+        if odd or not own:
+            raise DataError(
+                f"{target.corpus.name}: expected entities of the source's types "
+                f"{', '.join(known)}, found {', '.join(odd) or 'none'}; see metacross convert"
+            )
+        found.setdefault(tuple(own), []).append(target)
+    return found
