@@ -1,0 +1,243 @@
+"""Studies: what is planned, what is run, and that a kill changes nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tiny
+from metacross.errors import DataError, SettingsError
+from metacross.study.experiment import planned
+from metacross.study.plan import load_study, quick, study_names, units_of
+from metacross.study.results import StudyFolder
+from metacross.text.reading import read_corpus
+from metacross.text.writing import write_corpus
+
+SHORT = ("meta.steps=4", "meta.tasks_per_step=2", "direct.steps=4", "run.validate_every=2")
+SYSTEMS = {"base": ["run.method=direct"], "ours": []}
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    """Files of a source and two targets, of which one has no places."""
+    files = {}
+    for name, n, seed in [("train", 30, 1), ("dev", 12, 2), ("aa", 16, 3), ("bb", 16, 4)]:
+        corpus = tiny.corpus(n, seed=seed)
+        if name == "bb":
+            corpus = corpus.relabelled({"LOC": None})
+        files[name] = str(tmp_path / f"{name}.conll")
+        write_corpus(corpus, files[name])
+    return files
+
+
+@pytest.fixture
+def study_file(corpora, encoders, tmp_path):
+    path = tmp_path / "study.yaml"
+    values = {
+        "title": "A small study",
+        "systems": SYSTEMS,
+        "encoder": encoders["bert"],
+        "seeds": [1, 2],
+        "change": [*tiny.FAST, *SHORT],
+        "data": {
+            "source": corpora["train"],
+            "dev": corpora["dev"],
+            "targets": {"aa": corpora["aa"], "bb": corpora["bb"]},
+        },
+    }
+    path.write_text(json.dumps(values))  # JSON is YAML
+    return path
+
+
+def scores(folder):
+    return {
+        cell.key: (cell.readings, cell.training.validations) for cell in StudyFolder(folder).cells()
+    }
+
+
+def test_the_studies_of_the_paper_are_there():
+    assert study_names() == ["k", "lambda", "low-resource", "mask", "released-code", "zero-shot"]
+    for name in study_names():
+        study = load_study(name, {"encoder": "mini"} if name != "low-resource" else {"shares": [0]})
+        assert units_of(study)
+
+
+def test_a_target_without_a_type_gets_a_model_that_does_not_know_it(study_file):
+    units = units_of(load_study(str(study_file), {}))
+    assert [(u.system, u.seed, u.types, [t.name for t in u.targets]) for u in units[:4]] == [
+        ("base", 1, ("LOC", "PER"), ["aa"]),
+        ("ours", 1, ("LOC", "PER"), ["aa"]),
+        ("base", 1, ("PER",), ["bb"]),
+        ("ours", 1, ("PER",), ["bb"]),
+    ]
+    assert len(units) == 8
+    for unit in units:
+        assert tuple(unit.source.entities_by_type) == unit.types == tuple(unit.dev.entities_by_type)
+
+
+def test_a_key_depends_on_recipe_data_and_seed_and_on_nothing_else(study_file):
+    def keys(**changes):
+        return [cell.key for cell in planned(units_of(load_study(str(study_file), changes)))]
+
+    assert len({*keys()}) == 8
+    assert keys() == keys()
+    assert keys(title="Another") == keys()
+    assert keys(change=[*tiny.FAST, *SHORT, "run.checkpoint_every=77"]) == keys()
+    assert not {*keys(change=[*tiny.FAST, *SHORT, "meta.inner_rate=0.5"])} & {*keys()}
+    assert not {*keys(seeds=[3])} & {*keys()}
+
+
+def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_path, run):
+    output = tmp_path / "out"
+    first = run("experiment", study_file, "--output", output)
+    assert first.code == 0, first.err
+    cells = StudyFolder(output).cells()
+    assert len(cells) == 8
+    assert (output / "report.html").exists()
+    ours = next(c for c in cells if (c.system, c.target, c.seed) == ("ours", "aa", 1))
+    assert {*ours.readings} == {"plain", "adapted"}
+    assert ours.headline == "adapted"
+    assert [step for step, _ in ours.training.target_validations["aa"]] == [2, 4]
+    corpus = StudyFolder(output).corpus(ours.digests["target corpus"])
+    assert corpus.sentences == read_corpus(tmp_path / "aa.conll").sentences
+    found = StudyFolder(output).sentences(ours)
+    right = sum(
+        len({*gold.spans} & {*own.spans["adapted"]})
+        for gold, own in zip(corpus, found, strict=True)
+    )
+    assert ours.score().correct == right
+    before = {path: path.stat().st_mtime_ns for path in (output / "cells").iterdir()}
+    assert run("experiment", study_file, "--output", output).code == 0
+    assert {path: path.stat().st_mtime_ns for path in (output / "cells").iterdir()} == before
+
+
+def test_killed_and_taken_up_it_has_the_results_of_an_uninterrupted_one(study_file, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-m", "metacross", "experiment", str(study_file), "--output"]
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    for _ in range(2):
+        child = subprocess.Popen([*command, str(killed)], stdout=-3, stderr=-3)
+        n_before = len([*killed.glob("cells/*.json")])
+        deadline = time.monotonic() + 120
+        while len([*killed.glob("cells/*.json")]) <= n_before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    assert 0 < len([*killed.glob("cells/*.json")]) < 8
+    subprocess.run([*command, str(killed)], check=True, capture_output=True)
+    assert list(scores(killed)) == list(scores(whole))  # in the same order
+    assert scores(killed) == scores(whole)
+
+
+def test_several_processes_share_the_work(study_file, tmp_path, monkeypatch):
+    output = tmp_path / "out"
+    command = [sys.executable, "-m", "metacross", "experiment", str(study_file)]
+    subprocess.run(
+        [*command, "--output", str(output), "--jobs", "2"], check=True, capture_output=True
+    )
+    assert len(StudyFolder(output).cells()) == 8
+
+
+def test_shares_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path, run):
+    values = json.loads(study_file.read_text())
+    values |= {"shares": [0, 0.25], "seeds": [1]}
+    values["data"]["targets"].pop("bb")
+    study_file.write_text(json.dumps(values))
+    refused = run("experiment", study_file, "--output", tmp_path / "out")
+    assert refused.code == 1
+    assert "give --train aa=FILE" in refused.err
+    values["data"]["target_train"] = {"aa": corpora["train"]}
+    study_file.write_text(json.dumps(values))
+    done = run("experiment", study_file, "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    cells = {(c.system, c.setting): c for c in StudyFolder(tmp_path / "out").cells()}
+    assert {*cells} == {(s, t) for s in SYSTEMS for t in ("zero-shot", "25%")}
+    assert cells["ours", "25%"].headline == "plain"  # a fine-tuned model does not adapt
+    assert cells["ours", "25%"].readings != cells["ours", "zero-shot"].readings
+
+
+def test_a_dry_run_tells_the_plan_and_trains_nothing(study_file, tmp_path, run):
+    told = run("experiment", study_file, "--output", tmp_path / "out", "--dry-run")
+    assert told.code == 0
+    assert "8 trainings, 8 results, 0 of them there" in " ".join(told.out.split())
+    assert "minutes" in told.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():
+    study = quick(load_study("zero-shot", {"encoder": "mini", "change": ["meta.steps=7"]}))
+    (unit, *_) = [unit for unit in units_of(study) if unit.system == "ours"]
+    assert study.seeds == [1]
+    assert unit.settings.meta.steps == 7
+    assert unit.settings.direct.steps == 60
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"systems": {}}, "systems"),
+        ({"seed": 3}, "seed"),
+        ({"data": {"dev": "x"}}, "data.source: expected a corpus"),
+        ({"shares": "much"}, "shares"),
+    ],
+)
+def test_a_wrong_study_is_told_in_one_line(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        units_of(load_study("zero-shot", changes))
+
+
+def test_an_unknown_study_and_bad_files_are_told_in_one_line(run, corpora, tmp_path):
+    for arguments, message in [
+        (("experiment", "zero-shoot"), "expected a YAML file or a study of k, lambda"),
+        (("experiment", "zero-shot", "--target", "es"), "--target: expected LANG=FILE"),
+        (("experiment", "zero-shot", "--seeds", "a,b"), "--seeds: expected numbers"),
+        (("compare", tmp_path, tmp_path), "expected a study with results.jsonl"),
+        (("compare", corpora["aa"], corpora["bb"]), "--gold: expected the file"),
+    ]:
+        told = run(*arguments)
+        assert told.code == 1
+        assert message in told.err
+        assert len(told.err.strip().splitlines()) == 1
+
+
+def test_types_that_the_source_does_not_have_are_refused(study_file, corpora):
+    write_corpus(tiny.corpus(5).relabelled({"LOC": "GPE"}), corpora["aa"])
+    with pytest.raises(DataError, match="found GPE; see metacross convert"):
+        units_of(load_study(str(study_file), {}))
+
+
+def test_a_damaged_line_is_told_with_its_place(tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"key": 1}\n')
+    with pytest.raises(DataError, match=r"results\.jsonl:1: expected a result of a study"):
+        StudyFolder(tmp_path).cells()
+
+
+def test_two_studies_are_compared_cell_by_cell(study_file, tmp_path, run):
+    first, second = tmp_path / "first", tmp_path / "second"
+    run("experiment", study_file, "--output", first)
+    run("experiment", study_file, "--output", second, "--set", "adaptation.rate=1e-2", *sets())
+    compared = json.loads(run("compare", first, second, "--json").out)
+    assert len(compared) == 4
+    base = next(pair for pair in compared if pair["system"] == "base")
+    assert base["a"] == base["b"]
+    assert base["comparison"]["p_value"] == 1
+    assert base["n_seeds"] == 2
+    told = run("compare", first, second)
+    assert "n.s." in told.out
+
+
+def sets():
+    return [part for change in [*tiny.FAST, *SHORT] for part in ("--set", change)]
+
+
+def test_two_files_of_predictions_are_compared(corpora, run, tmp_path):
+    other = tmp_path / "other.conll"
+    write_corpus(tiny.corpus(16, seed=3).relabelled({"LOC": "PER"}), other)
+    told = json.loads(run("compare", other, corpora["aa"], "--gold", corpora["aa"], "--json").out)
+    assert told["comparison"]["difference"] > 0
+    assert Path(corpora["aa"]).name in str([*told["systems"]])
