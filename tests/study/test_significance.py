@@ -56,6 +56,20 @@ def test_chance_differences_are_called_significant_about_once_in_twenty():
     assert 0.02 < share < 0.09
 
 
+def test_runs_of_one_system_on_shuffled_halves_differ_significantly_about_once_in_twenty():
+    rng = np.random.default_rng(8)
+    p_values = []
+    for _ in range(400):
+        gold = rng.integers(0, 4, size=160)
+        difficulty = rng.beta(4, 2, size=160)  # all runs find the same sentences hard
+        runs = np.stack([random_system(rng, gold, difficulty) for _ in range(6)])
+        half = rng.permutation(160)[:80]
+        ours, theirs = runs[:3, half].sum(axis=0), runs[3:, half].sum(axis=0)  # seeds together
+        p_values.append(compare(ours, theirs, shuffles=400).p_value)
+    share = np.mean(np.array(p_values) < 0.05)
+    assert 0.02 < share < 0.09
+
+
 def test_the_same_seed_gives_the_same_answer():
     rng = np.random.default_rng(4)
     gold = rng.integers(0, 4, size=50)
