@@ -8,7 +8,6 @@ from html import escape
 from metacross.study.html_pages import marked
 from metacross.study.study_report.cases import KINDS, Case, TargetCases, target_cases
 from metacross.study.study_report.document import (
-    Block,
     Entry,
     Markup,
     Paragraph,

@@ -71,6 +71,8 @@ class Evidence:
             reading: counts_by_sentence(gold, _predicted(gold, sentences, reading))
             for reading in cell.readings
         }
+        for reading, own in counts.items():
+            self._check_agreement(cell, reading, own)
         similarities = [
             float(np.mean([similarity for _, similarity in sentence.neighbours]))
             if sentence.neighbours
@@ -78,6 +80,17 @@ class Evidence:
             for sentence in sentences
         ]
         return SentenceCounts(counts, np.array(similarities))
+
+    def _check_agreement(self, cell: Cell, reading: Reading, counts: Counts) -> None:
+        """The tables and what rests on predictions must not speak of different things."""
+        scored = cell.score(reading)
+        found = tuple(map(int, counts.sum(axis=0)))
+        if found != (scored.correct, scored.predicted, scored.gold):
+            raise DataError(
+                f"{self._folder.folder}: expected predictions of {cell.system} (seed {cell.seed}, "
+                f"{cell.target}, {cell.setting}, {reading}) with {scored.correct:,} of "
+                f"{scored.gold:,} entities right, found {found[0]:,} of {found[2]:,}"
+            )
 
     def _corpus(self, digest: str | None) -> Corpus | None:
         if digest is None:
