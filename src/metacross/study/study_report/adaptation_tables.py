@@ -18,13 +18,14 @@ from metacross.study.study_report.document import (
     Table,
 )
 from metacross.study.study_report.entries import (
-    TEST_CAPTION,
-    difference_entry,
+    p_entry,
+    plain_difference_entry,
     points_entry,
     signed,
 )
 from metacross.study.study_report.evidence import Evidence, compared_readings
 from metacross.study.study_report.results_grid import ResultsGrid, Seeds, spread
+from metacross.study.study_report.score_tables import significance_caption
 
 
 def adaptation_section(grid: ResultsGrid, evidence: Evidence) -> Section:
@@ -37,8 +38,8 @@ def adaptation_section(grid: ResultsGrid, evidence: Evidence) -> Section:
 
 def _readings_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Table:
     rows = []
-    for target in grid.targets_in(setting):
-        for system in grid.systems(setting):
+    for system in grid.systems(setting):
+        for target in grid.targets_in(setting):
             cells = both_readings(grid.at(setting, system, target))
             plain, adapted = spread(cells, "plain"), spread(cells, "adapted")
             if plain is None or adapted is None:
@@ -47,12 +48,14 @@ def _readings_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Tabl
             entries = (
                 points_entry(plain.mean),
                 points_entry(adapted.mean),
-                difference_entry(adapted.mean - plain.mean, comparison),
+                plain_difference_entry(adapted.mean - plain.mean, comparison),
+                p_entry(comparison),
             )
-            rows.append(Row(system, entries, group=target))
+            rows.append(Row(target, entries, group=system))
     return Table(
-        f"F1 in points without and with adaptation, {setting}: mean over seeds. {TEST_CAPTION}",
-        ("system", "not adapted", "adapted", "difference"),
+        f"F1 in points without and with adaptation, {setting}: mean over seeds."
+        f"{significance_caption(grid, evidence)}",
+        ("target", "not adapted", "adapted", "difference", "p"),
         tuple(rows),
     )
 

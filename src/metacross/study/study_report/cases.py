@@ -65,6 +65,7 @@ def target_cases(evidence: Evidence, theirs: Seeds, ours: Seeds) -> TargetCases 
     by_kind = {kind: [case for case in cases if case.kind == kind] for kind in KINDS}
     n_cases: dict[Kind, int] = {kind: len(own) for kind, own in by_kind.items()}
     shown = [case for own in by_kind.values() for case in _drawn(own)]
+    shown.sort(key=lambda case: case.number)
     return TargetCases(ours[seed].target, seed, n_cases, tuple(shown))
 
 
@@ -87,12 +88,11 @@ def cases_of(evidence: Evidence, theirs: Cell, ours: Cell) -> list[Case] | None:
     return cases
 
 
-def _drawn(cases: Sequence[Case]) -> list[Case]:
+def _drawn(cases: Sequence[Case]) -> Sequence[Case]:
     """Some of them at random, not the prettiest; the same ones every time."""
     if len(cases) <= MOST_CASES:
-        return list(cases)
-    drawn = random.Random(0).sample(cases, MOST_CASES)
-    return sorted(drawn, key=lambda case: case.number)
+        return cases
+    return random.Random(0).sample(cases, MOST_CASES)
 
 
 def _neighbours(

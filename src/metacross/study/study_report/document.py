@@ -138,7 +138,7 @@ def _table_html(table: Table) -> str:
         )
         bodies.append(f"<tbody>{title}{''.join(map(_row_html, rows))}</tbody>")
     return (
-        f"<table><caption>{escape(table.caption)}</caption>"
+        f"<table><caption><span>{escape(table.caption)}</span></caption>"
         f"<thead><tr>{head}</tr></thead>{''.join(bodies)}</table>"
     )
 

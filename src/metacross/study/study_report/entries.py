@@ -9,10 +9,14 @@ from metacross.study.significance import Comparison
 from metacross.study.study_report.document import MISSING, Entry
 from metacross.study.study_report.results_grid import Spread
 
-TEST_CAPTION = (
-    "p: approximate randomisation over sentences, two-sided, 10,000 shuffles, the counts of a "
-    "sentence summed over the seeds that are compared; n.s. is p of 0.05 or more. The test speaks "
-    "of these sentences and these seeds only, and is not corrected for the number of comparisons."
+TEST_CAPTION = "p by approximate randomisation; it speaks of these sentences and seeds only."
+TEST_WORDS = (
+    "p is the share of random exchanges of two systems' readings, sentence by sentence, that make "
+    "a difference at least as large (approximate randomisation, two-sided, 10,000 shuffles); the "
+    "counts of a sentence are summed over the seeds that both have. n.s. stands for not "
+    "significant, p of 0.05 or more. The test speaks of these sentences and these trained models "
+    "only: another seed, or other text, is not in it. Nothing is corrected for the number of "
+    "comparisons."
 )
 _NOT_SIGNIFICANT = '<abbr title="not significant: p is 0.05 or more">n.s.</abbr>'
 
@@ -58,6 +62,26 @@ def difference_entry(points: float | None, comparison: Comparison | None) -> Ent
         f"{text} (n.s., {p_value})",
         f'<span class="quiet">{text}<br><small>{_NOT_SIGNIFICANT} {escape(p_value)}</small></span>',
     )
+
+
+def p_entry(comparison: Comparison | None) -> Entry:
+    """A p-value alone, told where it is not significant; None: an en dash."""
+    if comparison is None:
+        return Entry(MISSING)
+    p_value = p_text(comparison.p_value)
+    if comparison.significant:
+        return Entry(p_value)
+    markup = f'<span class="quiet">{_NOT_SIGNIFICANT} {escape(p_value)}</span>'
+    return Entry(f"n.s., {p_value}", markup)
+
+
+def plain_difference_entry(points: float, comparison: Comparison | None) -> Entry:
+    """A signed difference alone; coloured only where it is significant."""
+    text = signed(points)
+    if comparison is None:
+        return Entry(text)
+    shown = difference(points) if comparison.significant else f'<span class="quiet">{text}</span>'
+    return Entry(text, shown)
 
 
 def signed(points: float) -> str:

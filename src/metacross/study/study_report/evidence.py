@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,6 +63,10 @@ class Evidence:
         if cell.key not in self._counted:
             self._counted[cell.key] = self._count(cell)
         return self._counted[cell.key]
+
+    def keeps_any(self, cells: Iterable[Cell]) -> bool:
+        """Whether there are predictions to look into."""
+        return any(self.counted(cell) is not None for cell in cells)
 
     def _count(self, cell: Cell) -> SentenceCounts | None:
         gold, sentences = self.gold(cell), self.sentences(cell)

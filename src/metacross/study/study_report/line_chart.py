@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-_WIDTH, _HEIGHT = 640, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 190, 14, 44  # margins; the names of the lines stand at the right
+_HEIGHT = 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 460, 14, 44  # where the lines may lie; names stand at the right
 _LABEL_GAP = 15.0
+_LETTER_WIDTH = 7.6
 N_COLOURS = 8
 
 Points = Sequence[tuple[float, float]]
@@ -33,7 +34,7 @@ def line_chart(title: str, description: str, lines: Mapping[str, Points], value_
     """A picture of values by step, a line for each name; lines have at least one point."""
     steps = [step for points in lines.values() for step, _ in points]
     values = [value for points in lines.values() for _, value in points]
-    across = _axis(min(0.0, *steps), max(steps), _LEFT, _WIDTH - _RIGHT)
+    across = _axis(min(0.0, *steps), max(steps), _LEFT, _RIGHT)
     up = _axis(min(values), max(values), _HEIGHT - _BOTTOM, _TOP)
     ends = {name: up.place(points[-1][1]) for name, points in lines.items()}
     label_places = apart(ends, _LABEL_GAP)
@@ -41,8 +42,9 @@ def line_chart(title: str, description: str, lines: Mapping[str, Points], value_
         _line(number, name, points, (across, up), label_places[name])
         for number, (name, points) in enumerate(lines.items())
     ]
+    width = _RIGHT + 20 + _LETTER_WIDTH * max(map(len, lines))
     return (
-        f'<svg class="chart" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}">'
+        f'<svg class="chart" role="img" viewBox="0 0 {width:.0f} {_HEIGHT}">'
         f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
         f"{_grid(across, up, value_name)}{''.join(drawn)}</svg>"
     )

@@ -47,17 +47,12 @@ def _sections(grid: ResultsGrid, evidence: Evidence) -> list[Section]:
         heat_section(grid),
         curves_section(grid),
     ]
-    if any_kept(grid, evidence):
+    if evidence.keeps_any(grid.cells):
         sections.append(neighbours_section(grid, evidence))
     sections.append(selection_section(grid))
-    if any_kept(grid, evidence):
+    if evidence.keeps_any(grid.cells):
         sections.append(case_section(grid, evidence))
     return [*sections, runs_section(grid)]
-
-
-def any_kept(grid: ResultsGrid, evidence: Evidence) -> bool:
-    """Whether there are predictions to look into."""
-    return any(evidence.counted(cell) is not None for cell in grid.cells)
 
 
 def _facts(grid: ResultsGrid, evidence: Evidence) -> list[str]:

@@ -35,7 +35,7 @@ def runs_section(grid: ResultsGrid) -> Section:
 
 
 def _blocks(grid: ResultsGrid) -> Iterator[Block]:
-    yield _runs_table(grid.cells)
+    yield _runs_table(grid)
     yield _versions_table(grid.cells)
     yield _digests_table(grid.cells)
     yield Heading("Make it again")
@@ -51,30 +51,31 @@ def _blocks(grid: ResultsGrid) -> Iterator[Block]:
         yield from _recipes(system, [cell for cell in grid.cells if cell.system == system])
 
 
-def _runs_table(cells: Sequence[Cell]) -> Table:
+def _runs_table(grid: ResultsGrid) -> Table:
     runs: dict[tuple[str, tuple[str, ...], int, str], list[Cell]] = {}
-    for cell in cells:
+    for cell in grid.cells:
         run = (cell.system, cell.types, cell.seed, cell.training.folder)
         runs.setdefault(run, []).append(cell)
+    order = grid.systems()
     rows = [
-        Row(system, _run_entries(types, seed, own))
-        for (system, types, seed, _), own in runs.items()
+        Row(f"seed {seed}", _run_entries(runs[run]), group=f"{system} ({', '.join(types)})")
+        for run in sorted(runs, key=lambda run: (order.index(run[0]), run))
+        for system, types, seed, _ in [run]
     ]
-    headings = ("types", "seed", "steps", "best step", "training, minutes", "cells")
+    headings = ("training", "steps", "best step", "minutes", "cells", "evaluation, seconds")
     return Table(
-        "A row for each training; evaluation is the sum over the cells that it was used in.",
-        ("system", *headings, "evaluation, seconds", "machine"),
+        "A row for each training, its time in minutes; evaluation is the sum over the cells that "
+        "it was used in.",
+        (*headings, "machine"),
         tuple(rows),
     )
 
 
-def _run_entries(types: Sequence[str], seed: int, cells: Sequence[Cell]) -> tuple[Entry, ...]:
+def _run_entries(cells: Sequence[Cell]) -> tuple[Entry, ...]:
     training = cells[0].training
     steps = [step for step, _ in (*training.losses, *training.validations)]
     machines = dict.fromkeys(cell.machine for cell in cells)
     return (
-        Entry(", ".join(types)),
-        Entry(str(seed)),
         Entry(f"{max(steps, default=training.best_step):,}"),
         Entry(f"{training.best_step:,}"),
         Entry(f"{training.seconds / 60:.1f}"),

@@ -11,11 +11,17 @@ from metacross.study.study_report.document import (
     Block,
     Entry,
     Heading,
+    Paragraph,
     Row,
     Section,
     Table,
 )
-from metacross.study.study_report.entries import TEST_CAPTION, difference_entry, spread_entry
+from metacross.study.study_report.entries import (
+    TEST_CAPTION,
+    TEST_WORDS,
+    difference_entry,
+    spread_entry,
+)
 from metacross.study.study_report.evidence import Evidence, compared_systems
 from metacross.study.study_report.results_grid import BASE, ResultsGrid, Seeds, average, spread
 
@@ -26,11 +32,19 @@ def scores_section(grid: ResultsGrid, evidence: Evidence) -> Section:
 
 
 def _blocks(grid: ResultsGrid, evidence: Evidence) -> Iterator[Block]:
+    if evidence.keeps_any(grid.cells) and any(
+        _has_differences(grid, setting) for setting in grid.settings
+    ):
+        yield Paragraph(TEST_WORDS)
     for setting in grid.settings:
         yield Heading(setting)
         yield score_table(grid, setting)
-        if BASE in grid.systems(setting) and len(grid.systems(setting)) > 1:
+        if _has_differences(grid, setting):
             yield difference_table(grid, evidence, setting)
+
+
+def _has_differences(grid: ResultsGrid, setting: str) -> bool:
+    return BASE in grid.systems(setting) and len(grid.systems(setting)) > 1
 
 
 def score_table(grid: ResultsGrid, setting: str) -> Table:
@@ -41,12 +55,13 @@ def score_table(grid: ResultsGrid, setting: str) -> Table:
         beside = _paper_row(grid, setting, system)
         if beside is not None:
             rows.append(beside)
+    papers = " In the paper's rows too." if any(row.quiet for row in rows) else ""
     n_seeds = grid.most_seeds(setting)
     seeds = (
         f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed, no spread"
     )
     return Table(
-        f"F1 in points, {setting}: {seeds}. {_average_caption(grid, setting)}",
+        f"F1 in points, {setting}: {seeds}. {_average_caption(grid, setting)}{papers}",
         ("system", *grid.targets_in(setting), "average"),
         tuple(rows),
     )
@@ -95,10 +110,15 @@ def difference_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Tab
         rows.append(Row(system, (*entries, difference_entry(whole, None))))
     return Table(
         f"Difference to {BASE} in points of F1, {setting}: mean over the seeds that both have. "
-        f"{_average_caption(grid, setting)} {TEST_CAPTION}",
+        f"{_average_caption(grid, setting)}{significance_caption(grid, evidence)}",
         ("system", *targets, "average"),
         tuple(rows),
     )
+
+
+def significance_caption(grid: ResultsGrid, evidence: Evidence) -> str:
+    """What p is, where there can be any."""
+    return f" {TEST_CAPTION}" if evidence.keeps_any(grid.cells) else ""
 
 
 def mean_difference(ours: Seeds, theirs: Seeds) -> float | None:

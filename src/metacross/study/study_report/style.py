@@ -13,8 +13,14 @@ nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; list-style: none; pa
   margin: 1rem 0; }
 a { color: var(--line-1); }
 section { scroll-margin-top: 1rem; }
-caption { max-width: 46rem; font-size: .92rem; line-height: 1.4; }
-td small { color: var(--quiet); font-size: .8em; white-space: nowrap; }
+caption { font-size: .92rem; line-height: 1.4; }
+caption span { display: inline-block; position: sticky; left: 0;
+  max-width: min(46rem, calc(100vw - 2rem)); }
+td { white-space: nowrap; } thead th { vertical-align: bottom; }
+table { border-collapse: separate; border-spacing: 0; }
+th, td { padding: .28rem .7rem; }
+dl { grid-template-columns: 11rem 1fr; }
+td small { color: var(--quiet); font-size: .8em; }
 th[scope="row"] { font-weight: 500; }
 tr.group th { padding-top: .9rem; font-weight: 700; }
 tr.beside th, tr.beside td { color: var(--quiet); font-size: .88em; font-weight: 400; }
@@ -45,7 +51,10 @@ fieldset { border: 1px solid var(--line); border-radius: .5rem; padding: .3rem .
 label { display: inline-block; padding: .25rem .5rem .25rem 0; margin-right: .5rem; }
 .fixed { color: var(--good); } .broken { color: var(--bad); } .still-wrong { color: var(--quiet); }
 :focus-visible { outline: 3px solid var(--line-1); outline-offset: 2px; }
-@media (max-width: 34rem) { th, td { padding: .3rem .45rem; } table { font-size: .9rem; } }
+@media (max-width: 34rem) { dl { grid-template-columns: 1fr; }
+  th, td { padding: .28rem .4rem; } table { font-size: .9rem; }
+  th[scope="row"], thead th:first-child { position: sticky; left: 0; min-width: 7rem;
+    background: var(--paper); } tr.beside th { padding-left: .8rem; } }
 @media print { nav, .filters { display: none; } .scroll { overflow: visible; }
   table { break-inside: avoid; font-size: .8rem; } h2, h3 { break-after: avoid; }
   .chart { min-width: 0; } pre { white-space: pre-wrap; min-width: 0; } }
