@@ -22,12 +22,12 @@ from metacross.study.results import (
 from metacross.study.scoring import counts_by_sentence, score
 from metacross.study.significance import compare, f1
 from metacross.study.study_report import write_report
-from metacross.study.study_report.adaptation_tables import quarters_of
 from metacross.study.study_report.cases import MOST_CASES, cases_of, target_cases
 from metacross.study.study_report.entries import p_text, spread_entry
 from metacross.study.study_report.evidence import Evidence, compared_readings, compared_systems
 from metacross.study.study_report.learning_curves import mean_curve
 from metacross.study.study_report.line_chart import apart, line_chart, ticks
+from metacross.study.study_report.neighbour_table import quarters_of
 from metacross.study.study_report.results_grid import ResultsGrid, Spread, average, spread
 from metacross.study.study_report.score_tables import difference_table, score_table
 from metacross.study.study_report.selection_table import Choices, mean_choices
@@ -605,6 +605,21 @@ def test_colour_of_the_heat_map_follows_the_numbers(page):
     )
 
 
+def test_names_from_the_results_are_text_not_markup(tmp_path):
+    gold = gold_corpus("es")
+    sentences = labelled(gold, QUALITIES["ours"], random.Random(0))
+    study = StudyFolder(tmp_path)
+    cell = cell_of(gold, sentences, system="a")
+    odd = '<b>"|x&'
+    recipe = {"note": odd}
+    changes = {"system": odd, "target": odd, "setting": odd, "machine": odd, "types": (odd,)}
+    study.add(cell.model_copy(update={**changes, "recipe": recipe, "versions": {odd: odd}}), [])
+    page = write_report(study, odd).read_text()
+    walked(page)
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+
+
 def test_every_system_s_recipe_is_there_once_whatever_the_seed(page):
     assert page.count("max_weight: 2.0") == 3
     assert "seed: 1" not in page
@@ -653,6 +668,7 @@ def test_a_study_without_a_base_has_no_differences(tmp_path):
     page = write_report(study, "t").read_text()
     walked(page)
     assert "Difference to" not in page
+    assert page.count("approximate randomisation, two-sided") == 1
     assert "It needs base and a system that adapts." in page
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from metacross.errors import DataError
 from metacross.study.html_pages import page
 from metacross.study.results import StudyFolder
-from metacross.study.study_report.adaptation_tables import adaptation_section, neighbours_section
+from metacross.study.study_report.adaptation_tables import adaptation_section
 from metacross.study.study_report.case_study import case_section
 from metacross.study.study_report.document import Section, section_html, section_markdown
 from metacross.study.study_report.evidence import Evidence
 from metacross.study.study_report.heat_maps import heat_section
 from metacross.study.study_report.learning_curves import curves_section
+from metacross.study.study_report.neighbour_table import neighbours_section
 from metacross.study.study_report.results_grid import ResultsGrid
 from metacross.study.study_report.run_details import runs_section
 from metacross.study.study_report.score_tables import scores_section

@@ -53,7 +53,7 @@ label { display: inline-block; padding: .25rem .5rem .25rem 0; margin-right: .5r
 :focus-visible { outline: 3px solid var(--line-1); outline-offset: 2px; }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; }
   th, td { padding: .28rem .4rem; } table { font-size: .9rem; }
-  th[scope="row"], thead th:first-child { position: sticky; left: 0; min-width: 7rem;
+  th[scope="row"], thead th:first-child { position: sticky; left: 0; min-width: 4.5rem;
     background: var(--paper); } tr.beside th { padding-left: .8rem; } }
 @media print { nav, .filters { display: none; } .scroll { overflow: visible; }
   table { break-inside: avoid; font-size: .8rem; } h2, h3 { break-after: avoid; }
