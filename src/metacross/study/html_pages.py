@@ -44,14 +44,14 @@ code { background: var(--soft); padding: .1rem .3rem; border-radius: .3rem; }
 """
 
 
-def page(title: str, body: Iterable[str]) -> str:
-    """A whole page: no scripts, nothing loaded from elsewhere."""
+def page(title: str, body: Iterable[str], *, style: str = "") -> str:
+    """A whole page: no scripts, nothing loaded from elsewhere. ``style`` is CSS of its own."""
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>",
+            f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
             *body,
             "</main></body></html>\n",
@@ -73,9 +73,18 @@ def table(
     lines = [_row(cells, "") for cells in rows]
     if total is not None:
         lines.append(_row(total, ' class="total"'))
+    return scrolling(
+        caption,
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>",
+    )
+
+
+def scrolling(name: str, content: str) -> str:
+    """Something wide that scrolls on its own, also with the keyboard."""
     return (
-        f'<div class="scroll"><table><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">'
+        f"{content}</div>"
     )
 
 
@@ -86,7 +95,8 @@ def _row(cells: Sequence[str], attributes: str) -> str:
 
 
 def difference(points: float) -> str:
-    """A difference in points, coloured and signed."""
+    """A difference in points, coloured and signed; what rounds to nothing is nothing."""
+    points = round(points, 1) + 0.0
     kind = "good" if points > 0 else "bad" if points < 0 else "quiet"
     return f'<span class="{kind}">{points:+.1f}</span>'
 
