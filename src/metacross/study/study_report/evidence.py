@@ -116,8 +116,8 @@ def compared_systems(evidence: Evidence, ours: Seeds, theirs: Seeds) -> Comparis
     }
     if len(corpora) != 1:
         return None
-    own = _summed(evidence, [ours[seed] for seed in shared], None)
-    other = _summed(evidence, [theirs[seed] for seed in shared], None)
+    own = summed(evidence, [ours[seed] for seed in shared])
+    other = summed(evidence, [theirs[seed] for seed in shared])
     return None if own is None or other is None else compare(own, other)
 
 
@@ -127,13 +127,15 @@ def compared_readings(evidence: Evidence, cells: Seeds) -> Comparison | None:
     """
     if len({cell.digests.get("target corpus") for cell in cells.values()}) != 1:
         return None
-    adapted = _summed(evidence, list(cells.values()), "adapted")
-    plain = _summed(evidence, list(cells.values()), "plain")
+    adapted = summed(evidence, list(cells.values()), "adapted")
+    plain = summed(evidence, list(cells.values()), "plain")
     return None if adapted is None or plain is None else compare(adapted, plain)
 
 
-def _summed(evidence: Evidence, cells: list[Cell], reading: Reading | None) -> Counts | None:
-    """Counts summed over cells of the same corpus, None: in the reading that the tables show."""
+def summed(evidence: Evidence, cells: list[Cell], reading: Reading | None = None) -> Counts | None:
+    """Counts of each sentence, summed over cells of the same corpus; None where not all predictions
+    were kept. ``reading`` None is the one that the tables show. *Shape:* (sentences, 3).
+    """
     total: Counts | None = None
     for cell in cells:
         counted = evidence.counted(cell)

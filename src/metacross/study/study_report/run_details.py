@@ -22,10 +22,10 @@ from metacross.study.study_report.document import (
 from metacross.study.study_report.results_grid import ResultsGrid
 
 _COMMANDS = """\
+metacross experiment STUDY --encoder ENCODER --source SOURCE --dev DEV --target LANGUAGE=FILE \\
+  --train LANGUAGE=FILE --seeds 1,2,3 --output FOLDER
 metacross train RECIPE.yaml --source SOURCE --dev DEV --encoder ENCODER --seed SEED --output MODEL
 metacross evaluate MODEL TARGET
-metacross fine-tune MODEL TARGET-TRAIN --fraction 0.01 --seed SEED --output TUNED
-metacross evaluate TUNED TARGET
 """
 
 
@@ -40,10 +40,10 @@ def _blocks(grid: ResultsGrid) -> Iterator[Block]:
     yield _digests_table(grid.cells)
     yield Heading("Make it again")
     yield Paragraph(
-        "Save a recipe from below as YAML and train with it; corpora and encoder with the digests "
+        "The first command makes the whole study again, or what is missing of it. To train one of "
+        "its systems alone, save a recipe from below as YAML: corpora and encoder with the digests "
         "above give the same results on the same kind of machine. Types that a run does not list "
-        "were made O in its source and target, with data.drop and --drop. The last two commands "
-        "are those of the settings with labelled target sentences."
+        "were made O in its source, with data.drop."
     )
     yield Code(_COMMANDS)
     yield Heading("Recipes")
