@@ -19,7 +19,7 @@ from metacross.settings import Settings
 from metacross.transfer.adam import FreshAdam, clipped
 from metacross.transfer.recording import Recorder, Recording, clip_deltas, unrecordable
 
-_TILE = 262_144  # numbers of a gradient made at once
+_TILE = 2_097_152  # numbers of a gradient made at once
 
 
 def can_learn_fast(tagger: Tagger) -> bool:
@@ -38,7 +38,8 @@ class FastLearner:
         self._adam = FreshAdam(settings.optimiser)
         self._own = {name: weight.data for name, weight in tagger.trainable.items()}
         self._task, self._total = self._like_weights(), self._like_weights()
-        self._gradients = [self._like_weights() for _ in range(self._n_steps)]
+        self._earlier = [self._like_weights() for _ in range(self._n_steps - 1)]
+        self._last = torch.empty(max(_TILE, *map(_width, self._own.values())), device=tagger.device)
 
     def _like_weights(self) -> dict[str, Tensor]:
         return {name: torch.empty_like(own) for name, own in self._own.items()}
@@ -52,6 +53,7 @@ class FastLearner:
     def block(self) -> Iterator[None]:
         """Tasks of one meta-step belong in one block; after it the tagger has its own weights."""
         torch._foreach_zero_(self.total)
+        torch._foreach_copy_(list(self._task.values()), list(self._own.values()))
         try:
             yield
         finally:
@@ -68,7 +70,7 @@ class FastLearner:
         for number in range(self._n_steps):
             recording = self._recorder.record(support, max_weight=self._max_weight)
             before = self._task if number else self._own
-            for name in self._own:
+            for name in (*recording.vectors, *recording.matrices):
                 self._change(name, recording, before[name], number, rate)
             self._point_to(self._task)
         recording = self._recorder.record([query], max_weight=self._max_weight)
@@ -82,22 +84,31 @@ class FastLearner:
         self, name: str, recording: Recording, before: Tensor, number: int, rate: float
     ) -> None:
         """Make a weight of the task after a step, from its value before."""
-        gradients = [own[name] for own in self._gradients[: number + 1]]
         task, clip_norm = self._task[name], self._adam.settings.clip_norm
         if name in recording.vectors:
+            rows = slice(0, len(task))
+            gradients = self._gradients(name, number, rows)
             gradients[-1].copy_(clipped(recording.vectors[name].mean(dim=0), clip_norm))
             self._adam.step(before, gradients, rate, out=task, decays=False)
-            return
-        if name not in recording.matrices:  # nothing of the loss comes here
-            task.copy_(before)
-            gradients[-1].zero_()
             return
         inputs, deltas = recording.matrices[name]
         deltas = deltas / (len(recording.ends) - 1)
         clip_deltas(inputs, deltas, clip_norm)
         n_rows = max(1, _TILE // inputs.shape[1])
         for start in range(0, len(task), n_rows):
-            rows = slice(start, start + n_rows)
-            parts = [own[rows] for own in gradients]
-            torch.mm(deltas[:, rows].T, inputs, out=parts[-1])
-            self._adam.step(before[rows], parts, rate, out=task[rows], decays=True)
+            rows = slice(start, min(start + n_rows, len(task)))
+            gradients = self._gradients(name, number, rows)
+            torch.mm(deltas[:, rows].T, inputs, out=gradients[-1])
+            self._adam.step(before[rows], gradients, rate, out=task[rows], decays=True)
+
+    def _gradients(self, name: str, number: int, rows: slice) -> list[Tensor]:
+        """Where the gradients of the steps so far lie; that of the last step is not kept."""
+        kept = [own[name][rows] for own in self._earlier[: number + 1]]
+        if number < len(self._earlier):
+            return kept
+        shape = self._task[name][rows].shape
+        return [*kept, self._last[: shape.numel()].view(shape)]
+
+
+def _width(weight: Tensor) -> int:
+    return weight.shape[-1]
