@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,52 +27,56 @@ def main() -> None:
     """Measure, part after part."""
     parser = argparse.ArgumentParser(description="Measure metacross.")
     parser.add_argument("--quick", action="store_true", help="a little of everything, not kept")
-    quick: bool = parser.parse_args().quick
-    results = quick_results() if quick else full_results()
-    if quick:
-        sys.stdout.write(as_markdown(results))
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), help="measure these parts again")
+    given = parser.parse_args()
+    if given.quick:
+        sys.stdout.write(as_markdown(quick_results()))
         return
-    write_whole(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
+    results: dict[str, Any] = {}
+    if given.only:
+        results = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    results |= {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
+    for name in given.only or PARTS:
+        sys.stderr.write(f"{time.strftime('%H:%M:%S')} {name}\n")
+        part, _, size = name.partition(" ")
+        if size:
+            results[part] = {**results.get(part, {}), size: PARTS[name]()}
+        else:
+            results[part] = PARTS[name]()
+        write_whole(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
     write_whole(FOLDER / "results.md", [as_markdown(results)])
     write_plots(results, FOLDER)
     sys.stdout.write(as_markdown(results))
 
 
-def full_results() -> dict[str, Any]:
-    """All figures."""
-    results: dict[str, Any] = {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
-    _say("adaptation, bundled encoder")
-    mini = adaptation.measure("mini", repeats=7, n_tests=500)
-    _say("adaptation, mBERT size")
-    mbert = adaptation.measure("mbert", repeats=3, n_tests=500)
-    results["adaptation"] = {"mini": mini, "mbert": mbert}
-    _say("meta-training")
-    results["meta_training"] = {
-        "mini": meta_training.measure("mini", repeats=7, n_tasks=24),
-        "mbert": meta_training.measure("mbert", repeats=5, n_tasks=4),
-    }
-    _say("end to end")
-    results["end_to_end"] = {
-        "mini": end_to_end.measure("mini", repeats=5, n_tests=500),
-        "mbert": end_to_end.measure("mbert", repeats=1, n_tests=200),
-    }
-    _say("growth")
-    results["growth"] = adaptation.growth(repeats=5, n_tests=96)
-    _say("retrieval")
-    results["retrieval"] = {
+PARTS: dict[str, Callable[[], Any]] = {
+    "adaptation mini": lambda: adaptation.measure("mini", repeats=7, n_tests=500),
+    "adaptation mbert": lambda: adaptation.measure("mbert", repeats=3, n_tests=500),
+    "meta_training mini": lambda: meta_training.measure("mini", repeats=7, n_tasks=24),
+    "meta_training mbert": lambda: meta_training.measure("mbert", repeats=5, n_tasks=4),
+    "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=500),
+    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=200),
+    "growth": lambda: adaptation.growth(repeats=5, n_tests=96),
+    "retrieval": lambda: {
         str(n): retrieval.measure(n, repeats=3 if n < 10**6 else 1)
         for n in (10_000, 100_000, 1_000_000)
-    }
-    _say("memory")
-    kinds = ("plain", "adapted", "textbook")
-    results["memory"] = {
-        **{f"{kind} mbert 64": memory.measure(kind, "mbert", 64) for kind in kinds},
-        "adapted mbert 192": memory.measure("adapted", "mbert", 192),
-        **{f"{kind} mini 500": memory.measure(kind, "mini", 500) for kind in kinds},
-        "exact search 1000000": memory.measure("exact", "mini", 1_000_000),
-        "faiss search 1000000": memory.measure("faiss", "mini", 1_000_000),
-    }
-    return results
+    },
+    "memory": lambda: {
+        f"{kind} {size} {n}": memory.measure(kind, size, n)
+        for kind, size, n in (
+            ("plain", "mbert", 64),
+            ("adapted", "mbert", 64),
+            ("adapted", "mbert", 192),
+            ("textbook", "mbert", 64),
+            ("plain", "mini", 500),
+            ("adapted", "mini", 500),
+            ("textbook", "mini", 500),
+            ("exact", "search", 1_000_000),
+            ("faiss", "search", 1_000_000),
+        )
+    },
+}
+"""What is measured, in this order; a second word is the size."""
 
 
 def quick_results() -> dict[str, Any]:
@@ -86,10 +91,6 @@ def quick_results() -> dict[str, Any]:
         "retrieval": {"2000": retrieval.measure(2_000, repeats=1)},
         "memory": {"adapted mini 8": memory.measure("adapted", "mini", 8)},
     }
-
-
-def _say(what: str) -> None:
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
 
 if __name__ == "__main__":

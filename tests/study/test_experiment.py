@@ -104,7 +104,7 @@ def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_pat
     assert ours.headline == "adapted"
     assert [step for step, _ in ours.training.target_validations["aa"]] == [2, 4]
     corpus = StudyFolder(output).corpus(ours.digests["target corpus"])
-    assert corpus.sentences == read_corpus(tmp_path / "aa.conll").sentences
+    assert corpus.sentences == read_corpus(tmp_path / "aa.conll", language="aa").sentences
     found = StudyFolder(output).sentences(ours)
     right = sum(
         len({*gold.spans} & {*own.spans["adapted"]})

@@ -22,10 +22,10 @@ from metacross.transfer.run_folder import corpus_digest, decisive
 _QUICK = (
     "direct.steps=60",
     "direct.rate=1e-3",
-    "meta.steps=60",
+    "meta.steps=120",
     "meta.tasks_per_step=8",
     "meta.outer_rate=1e-3",
-    "run.validate_every=20",
+    "run.validate_every=30",
     "run.checkpoint_every=10",
 )
 
