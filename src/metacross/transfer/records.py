@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from metacross.model.tagger import Example, Tagger
 from metacross.transfer.recording import Recorder, Recording
 
-_RECORDED_PIECES = 512  # of source sentences that go through the network together
+_RECORDED_PIECES = 1_024  # of source sentences that go through the network together
 
 
 class Records:
@@ -178,8 +179,10 @@ def _batches(examples: Mapping[int, Example]) -> Iterator[list[int]]:
     """Positions of sentences of like lengths, about as many pieces in each batch."""
     batch: list[int] = []
     n_pieces = 0
+    n_all = sum(example.n_pieces for example in examples.values())
+    most = n_all / max(1, math.ceil(n_all / _RECORDED_PIECES))
     for position in sorted(examples, key=lambda p: examples[p].n_pieces):
-        if batch and n_pieces + examples[position].n_pieces > _RECORDED_PIECES:
+        if batch and n_pieces >= most:
             yield batch
             batch, n_pieces = [], 0
         batch.append(position)
