@@ -31,7 +31,6 @@ test: install
 	$(BIN)/python -m pytest -n auto
 
 bench: install
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[faiss,plots]'
 	$(BIN)/python -m benchmarks
 
 clean:
