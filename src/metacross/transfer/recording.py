@@ -8,9 +8,10 @@ the network together and each can still have its own gradient. Only deltas are a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ from torch.nn import functional
 from metacross.errors import DataError
 from metacross.model.losses import sentence_losses
 from metacross.model.tagger import Example, Tagger, TaggerBatch
+
+_T = TypeVar("_T")
 
 
 class UnsharedLayer(Exception):  # noqa: N818 - a finding, not a failure
@@ -80,7 +83,9 @@ class Recorder:
         batch = self._tagger.batch(examples)
         if batch.tag_ids is None:
             raise DataError("expected labelled sentences to learn from, found unlabelled ones")
-        with torch.enable_grad(), _still(self._tagger), self._watched(batch) as seen:
+        lengths = torch.tensor([example.n_pieces for example in examples])
+        watch = _Watch(batch, lengths.to(self._tagger.device))
+        with torch.enable_grad(), _still(self._tagger), self._watched_by(watch):
             losses = sentence_losses(
                 self._tagger.logits(batch),
                 batch.tag_ids,
@@ -88,82 +93,89 @@ class Recorder:
                 batch.n_sentences,
                 max_weight=max_weight,
             )
-            outputs = [own.output for own in seen.values()]
-            deltas = torch.autograd.grad(losses.sum(), outputs, allow_unused=True)
-        layers = self._without_padding(batch, seen, deltas)
-        lengths = torch.tensor([example.n_pieces for example in examples])
+            torch.autograd.grad(losses.sum(), watch.lowest, allow_unused=True)
+            watch.lowest.clear()  # they point back to it
         return Recording(
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),
-            matrices={
-                f"{name}.weight": layer
-                for name, layer in layers.items()
-                if isinstance(self._modules[name], nn.Linear)
-            },
-            vectors=self._vectors(layers, lengths.to(self._tagger.device)),
+            matrices=self._in_order(watch.matrices),
+            vectors=self._in_order(watch.vectors),
         )
 
     @contextlib.contextmanager
-    def _watched(self, batch: TaggerBatch) -> Iterator[dict[str, _Seen]]:
-        """Collect what the layers see in the block. Where gradients end, at the lowest of them, an
-        output is made to ask for its own.
-        """
-        seen: dict[str, _Seen] = {}
+    def _watched_by(self, watch: _Watch) -> Iterator[None]:
         handles = []
         for name, module in self._modules.items():
 
-            def see(_m: nn.Module, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
-                if name in seen or inputs[0].shape[:2] != batch.piece_ids.shape:
-                    raise UnsharedLayer
-                if not output.requires_grad:
-                    output = output.detach().requires_grad_()
-                seen[name] = _Seen(inputs[0].detach(), output)
-                return output
+            def see(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
+                return watch.see(name, module, inputs[0], output)
 
             handles.append(module.register_forward_hook(see))
         try:
-            yield seen
+            yield
         finally:
             for handle in handles:
                 handle.remove()
 
-    def _without_padding(
-        self, batch: TaggerBatch, seen: Mapping[str, _Seen], deltas: Sequence[Tensor | None]
-    ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Inputs and deltas of each layer; layers with the same input share it."""
-        kept = batch.attention.flatten().nonzero()[:, 0]  # (pieces,)
-        inputs: dict[object, Tensor] = {}
-        layers = {}
-        for (name, own), delta in zip(seen.items(), deltas, strict=True):
-            if delta is None:
-                continue
-            key = (own.input.data_ptr(), own.input.shape, own.input.stride())
-            if key not in inputs:
-                inputs[key] = own.input.flatten(0, 1).index_select(0, kept)
-            layers[name] = (inputs[key], delta.flatten(0, 1).index_select(0, kept))
-        return layers
+    def _in_order(self, found: dict[str, _T]) -> dict[str, _T]:
+        """By the order of the layers; they were found from the last to the first."""
+        names = [f"{name}.{part}" for name in self._modules for part in ("weight", "bias")]
+        return {name: found[name] for name in names if name in found}
 
-    def _vectors(
-        self, layers: Mapping[str, tuple[Tensor, Tensor]], lengths: Tensor
-    ) -> dict[str, Tensor]:
-        """The gradients of biases and LayerNorms. *Shape:* each (sentences, width)."""
-        vectors = {}
-        for name, (inputs, deltas) in layers.items():
-            module = self._modules[name]
+
+class _Watch:
+    """Keeps what the layers see of a batch while it goes through them, forward and back; padding
+    is dropped at once, since memory is what this costs most.
+    """
+
+    def __init__(self, batch: TaggerBatch, lengths: Tensor) -> None:
+        self._shape = batch.piece_ids.shape
+        self._kept = batch.attention.flatten().nonzero()[:, 0]  # (pieces,)
+        self._lengths = lengths
+        self._seen: set[str] = set()
+        self._inputs: list[tuple[weakref.ref[Tensor], Tensor]] = []
+        self.lowest: list[Tensor] = []
+        """Outputs of the lowest layers, where gradients end."""
+        self.matrices: dict[str, tuple[Tensor, Tensor]] = {}
+        self.vectors: dict[str, Tensor] = {}
+
+    def see(self, name: str, module: nn.Linear | nn.LayerNorm, x: Tensor, output: Tensor) -> Tensor:
+        """Keep a layer's input, and its deltas when they come; the output to go on with."""
+        if name in self._seen or x.shape[:2] != self._shape:
+            raise UnsharedLayer
+        self._seen.add(name)
+        if not output.requires_grad:
+            output = output.detach().requires_grad_()
+            self.lowest.append(output)
+        inputs = self._input(x)
+
+        def see_deltas(padded: Tensor) -> None:
+            deltas = self._without_padding(padded)
             if module.bias is not None:
-                vectors[f"{name}.bias"] = _sums(deltas, lengths)
-            if isinstance(module, nn.LayerNorm):
+                self.vectors[f"{name}.bias"] = _sums(deltas, self._lengths)
+            if isinstance(module, nn.Linear):
+                self.matrices[f"{name}.weight"] = (inputs, deltas)
+            else:
                 normed = functional.layer_norm(
                     inputs, module.normalized_shape, None, None, module.eps
                 )
-                vectors[f"{name}.weight"] = _sums(deltas * normed, lengths)
-        return vectors
+                self.vectors[f"{name}.weight"] = _sums(deltas * normed, self._lengths)
 
+        output.register_hook(see_deltas)  # type: ignore[no-untyped-call]
+        return output
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    input: Tensor
-    output: Tensor
+    def _input(self, x: Tensor) -> Tensor:
+        """An input without padding; layers with the same input share it."""
+        for known, inputs in self._inputs:
+            if known() is x:
+                return inputs
+        inputs = self._without_padding(x.detach())
+        self._inputs.append((weakref.ref(x), inputs))
+        return inputs
+
+    def _without_padding(self, padded: Tensor) -> Tensor:
+        """*Shape:* (sentences, pieces, width), result (pieces, width)."""
+        return padded.flatten(0, 1).index_select(0, self._kept)
 
 
 def _sums(values: Tensor, lengths: Tensor) -> Tensor:

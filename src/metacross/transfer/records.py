@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from metacross.model.tagger import Example, Tagger
 from metacross.transfer.recording import Recorder, Recording
 
-_RECORDED_PIECES = 1_024  # of source sentences that go through the network together
+_RECORDED_PIECES = 256  # of source sentences that go through the network together
 
 
 class Records:
