@@ -12,21 +12,24 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from metacross.model.tagger import Example, Tagger
+from metacross.model.workers import side_by_side
 from metacross.settings import Settings
 from metacross.transfer.adam import FreshAdam
 from metacross.transfer.prediction import label_logits
 from metacross.transfer.recording import UnsharedLayer, clip_deltas, recordable, unrecordable
 from metacross.transfer.records import Records
 
-_TILE = 524_288  # numbers of adapted weights made at once
+_TILE = 1_048_576  # numbers of adapted weights made at once
 _TOGETHER = 6  # test sentences that go through the network together
 
 
@@ -68,7 +71,7 @@ class FastEngine:
         self.records = Records(
             tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
         )
-        self._tiles = [torch.empty(0, device=tagger.device)] * 2
+        self._own = threading.local()  # the group and the tiles of each thread
 
     def logits(
         self,
@@ -81,14 +84,18 @@ class FastEngine:
         examples. *Shape:* each (words, tags).
         """
         found: dict[int, Tensor] = {}
-        for needed, tests in self._stages(supports):
-            self.records.hold(needed)
-            for own in _groups(tests, examples, supports):
-                logits = self._adapted_logits(
-                    [examples[i] for i in own], [[*supports[i]] for i in own]
-                )
-                found |= zip(own, logits, strict=True)
-                progress(len(found))
+
+        def adapted(own: Sequence[int]) -> dict[int, Tensor]:
+            logits = self._adapted_logits([examples[i] for i in own], [[*supports[i]] for i in own])
+            return dict(zip(own, logits, strict=True))
+
+        with side_by_side(self._tagger.device, len(examples)) as workers:
+            for needed, tests in self._stages(supports):
+                self.records.hold(needed, workers)
+                with self._replaced_layers():
+                    for own in workers.each(adapted, _groups(tests, examples, supports, workers.n)):
+                        found |= own
+                        progress(len(found))
         return [found[i] for i in range(len(examples))]
 
     def _stages(
@@ -126,12 +133,8 @@ class FastEngine:
             for name, gradients in self.records.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
-        group = _Group(self.records.slots(rows), sizes, vectors)
-        with contextlib.ExitStack() as stack:
-            for name, module in self._modules.items():
-                if f"{name}.weight" in (*self.records.matrix_names, *vectors):
-                    stack.enter_context(_replaced(module, self._forward(name, module, group)))
-            return label_logits(self._tagger, examples)
+        self._own.group = _Group(self.records.slots(rows), sizes, vectors)
+        return label_logits(self._tagger, examples)
 
     def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
         """*Shape:* (width,) and (rows, width), result (rows, width)."""
@@ -143,12 +146,19 @@ class FastEngine:
         self._adam.step(weight, [gradients], self._rate, out=adapted, decays=False)
         return adapted
 
-    def _forward(
-        self, name: str, module: nn.Linear | nn.LayerNorm, group: _Group
-    ) -> Callable[[Tensor], Tensor]:
-        bias = group.vectors[f"{name}.bias"][:, None] if module.bias is not None else None
+    @contextlib.contextmanager
+    def _replaced_layers(self) -> Iterator[None]:
+        """Have the layers multiply with adapted weights, in each thread with those of its group."""
+        adapted = set(self.records.weight_names)
+        with contextlib.ExitStack() as stack:
+            for name, module in self._modules.items():
+                if f"{name}.weight" in adapted:
+                    stack.enter_context(_replaced(module, self._forward(name, module)))
+            yield
 
+    def _forward(self, name: str, module: nn.Linear | nn.LayerNorm) -> Callable[[Tensor], Tensor]:
         def forward(x: Tensor) -> Tensor:
+            group: _Group = self._own.group
             if x.dim() != 3 or len(x) != len(group.slots):
                 raise UnsharedLayer
             if isinstance(module, nn.LayerNorm):
@@ -156,7 +166,9 @@ class FastEngine:
                 scaled *= group.vectors[f"{name}.weight"][:, None]
             else:
                 scaled = self._multiplied(x, f"{name}.weight", module.weight, group)
-            return scaled if bias is None else scaled.add_(bias)
+            if module.bias is None:
+                return scaled
+            return scaled.add_(group.vectors[f"{name}.bias"][:, None])
 
         return forward
 
@@ -180,9 +192,10 @@ class FastEngine:
 
     def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
         size = shape[0] * shape[1] * shape[2]
-        if len(self._tiles[number]) < size:
-            self._tiles[number] = torch.empty(size, device=self._tagger.device)
-        return self._tiles[number][:size].view(shape)
+        tiles: list[Tensor] = self._own.__dict__.setdefault("tiles", [torch.empty(0)] * 2)
+        if len(tiles[number]) < size:
+            tiles[number] = torch.empty(size, device=self._tagger.device)
+        return tiles[number][:size].view(shape)
 
 
 def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
@@ -207,19 +220,34 @@ def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
 
 
 def _groups(
-    tests: Sequence[int], examples: Sequence[Example], supports: Sequence[Mapping[int, Example]]
-) -> Iterator[list[int]]:
-    """Test sentences of like lengths whose supports are of like lengths too."""
+    tests: Sequence[int],
+    examples: Sequence[Example],
+    supports: Sequence[Mapping[int, Example]],
+    n_workers: int,
+) -> list[Sequence[int]]:
+    """Test sentences of like lengths whose supports are of like lengths too; the longest first, as
+    many groups for each worker.
+    """
 
     def n_support(i: int) -> int:
         return sum(example.n_pieces for example in supports[i].values())
 
-    by_support = sorted(tests, key=n_support)
-    n_band = _TOGETHER * max(1, round(math.sqrt(len(tests) / _TOGETHER)))
-    for start in range(0, len(tests), n_band):
-        band = sorted(by_support[start : start + n_band], key=lambda i: examples[i].n_pieces)
-        for first in range(0, len(band), _TOGETHER):
-            yield band[first : first + _TOGETHER]
+    def cost(own: Sequence[int]) -> int:
+        return sum(n_support(i) + examples[i].n_pieces for i in own)
+
+    n_groups = n_workers * math.ceil(len(tests) / _TOGETHER / n_workers)
+    n_bands = max(1, round(math.sqrt(n_groups)))
+    groups = []
+    for band in _evenly(sorted(tests, key=n_support), n_bands):
+        by_length = sorted(band, key=lambda i: examples[i].n_pieces)
+        groups += _evenly(by_length, round(n_groups / n_bands))
+    return sorted(groups, key=cost, reverse=True)
+
+
+def _evenly(items: Sequence[int], n: int) -> list[Sequence[int]]:
+    """Cut into so many parts of like sizes, fewer where there are fewer items."""
+    ends = [len(items) * i // n for i in range(n + 1)]
+    return [items[i:j] for i, j in pairwise(ends) if i < j]
 
 
 @contextlib.contextmanager

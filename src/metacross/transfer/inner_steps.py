@@ -55,7 +55,8 @@ class FastLearner:
         torch._foreach_zero_(self.total)
         torch._foreach_copy_(list(self._task.values()), list(self._own.values()))
         try:
-            yield
+            with self._recorder.listening():
+                yield
         finally:
             self._point_to(self._own)
 

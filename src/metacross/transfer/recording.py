@@ -8,6 +8,7 @@ the network together and each can still have its own gradient. Only deltas are a
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,15 +78,38 @@ class Recorder:
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
         self._modules = recordable(tagger)
+        self._own = threading.local()  # the watch of each thread
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Where sentences can be recorded, by several threads too. Meanwhile no gradients are asked
+        of the weights.
+        """
+        handles = []
+        for name, module in self._modules.items():
+
+            def see(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
+                watch: _Watch = self._own.watch
+                return watch.see(name, module, inputs[0], output)
+
+            handles.append(module.register_forward_hook(see))
+        try:
+            with _still(self._tagger):
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
 
     def record(self, examples: Sequence[Example], *, max_weight: float) -> Recording:
-        """Record the sentences, the loss of each on its own; dropout is as the network is set."""
+        """Record the sentences, the loss of each on its own, where it listens; dropout is as the
+        network is set.
+        """
         batch = self._tagger.batch(examples)
         if batch.tag_ids is None:
             raise DataError("expected labelled sentences to learn from, found unlabelled ones")
         lengths = torch.tensor([example.n_pieces for example in examples])
-        watch = _Watch(batch, lengths.to(self._tagger.device))
-        with torch.enable_grad(), _still(self._tagger), self._watched_by(watch):
+        watch = self._own.watch = _Watch(batch, lengths.to(self._tagger.device))
+        with torch.enable_grad():
             losses = sentence_losses(
                 self._tagger.logits(batch),
                 batch.tag_ids,
@@ -101,21 +125,6 @@ class Recorder:
             matrices=self._in_order(watch.matrices),
             vectors=self._in_order(watch.vectors),
         )
-
-    @contextlib.contextmanager
-    def _watched_by(self, watch: _Watch) -> Iterator[None]:
-        handles = []
-        for name, module in self._modules.items():
-
-            def see(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
-                return watch.see(name, module, inputs[0], output)
-
-            handles.append(module.register_forward_hook(see))
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def _in_order(self, found: dict[str, _T]) -> dict[str, _T]:
         """By the order of the layers; they were found from the last to the first."""

@@ -13,6 +13,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from metacross.model.tagger import Example, Tagger
+from metacross.model.workers import Workers
 from metacross.transfer.recording import Recorder, Recording
 
 _RECORDED_PIECES = 256  # of source sentences that go through the network together
@@ -43,7 +44,7 @@ class Records:
         """How many pieces of source sentences, such as the example, can be held at once."""
         return self._memory_bytes // self._laid_out(example).piece_bytes
 
-    def hold(self, examples: Mapping[int, Example]) -> None:
+    def hold(self, examples: Mapping[int, Example], workers: Workers) -> None:
         """Have all these source sentences recorded; of the others the longest unused ones go."""
         n_pieces = sum(example.n_pieces for example in examples.values())
         if n_pieces > self._pool.n_slots:
@@ -56,14 +57,13 @@ class Records:
             position, slots = self._slots.popitem(last=False)
             del self._vectors[position]
             self._pool.free.extend(slots.tolist())
-        for batch in _batches(missing):
-            own = [missing[position] for position in batch]
-            self._keep(batch, self._recorder.record(own, max_weight=self._max_weight))
+        self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
 
     def _laid_out(self, example: Example) -> _Layout:
         """The sizes of a recording, learnt from any source sentence."""
         if self._layout is None:
-            recording = self._recorder.record([example], max_weight=self._max_weight)
+            with self._recorder.listening():
+                recording = self._recorder.record([example], max_weight=self._max_weight)
             self._layout = _layout_of(recording)
         return self._layout
 
@@ -82,19 +82,43 @@ class Records:
         rows[0] = 0
         return rows
 
-    def _keep(self, positions: Sequence[int], recording: Recording) -> None:
-        n_pieces = recording.ends[-1]
-        taken = torch.tensor(self._pool.free[-n_pieces:], device=self._device)  # (pieces,)
-        del self._pool.free[-n_pieces:]
+    def _record(
+        self, examples: Mapping[int, Example], free: Sequence[int], workers: Workers
+    ) -> None:
+        """Record sentences into as many free slots; nothing is held until all are there."""
+        batches = list(_batches(examples, workers.n))
+        parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
+
+        def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
+            own = [examples[position] for position in part[0]]
+            recording = self._recorder.record(own, max_weight=self._max_weight)
+            return self._write(recording, torch.cat(list(part[1])))
+
+        with self._recorder.listening():
+            vectors = list(workers.each(recorded, parts))
+        for (batch, slots), own in zip(parts, vectors, strict=True):
+            self._slots.update(zip(batch, slots, strict=True))
+            self._vectors.update(zip(batch, own.unbind(), strict=True))
+        del self._pool.free[len(self._pool.free) - len(free) :]
+        self.n_recorded += len(examples)
+
+    def _slots_of(
+        self, batches: Sequence[Sequence[int]], examples: Mapping[int, Example], free: Sequence[int]
+    ) -> Iterator[list[Tensor]]:
+        """Share slots out among the sentences of batches. *Shape:* each (pieces,)."""
+        slots = torch.tensor(free, device=self._device)
+        for batch in batches:
+            n_pieces = [examples[position].n_pieces for position in batch]
+            *own, slots = torch.split(slots, [*n_pieces, len(slots) - sum(n_pieces)])
+            yield own
+
+    def _write(self, recording: Recording, slots: Tensor) -> Tensor:
+        """Copy matrices to their slots; vectors are returned. *Shape:* (sentences, widths)."""
         for name, (inputs, deltas) in recording.matrices.items():
             if name in self._pool.inputs:
-                self._pool.inputs[name].index_copy_(0, taken, inputs)
-            self._pool.deltas[name].index_copy_(0, taken, deltas)
-        vectors = torch.cat(list(recording.vectors.values()), dim=1)  # (sentences, widths)
-        for i, position in enumerate(positions):
-            self._slots[position] = taken[recording.ends[i] : recording.ends[i + 1]]
-            self._vectors[position] = vectors[i].clone()
-        self.n_recorded += len(positions)
+                self._pool.inputs[name].index_copy_(0, slots, inputs)
+            self._pool.deltas[name].index_copy_(0, slots, deltas)
+        return torch.cat(list(recording.vectors.values()), dim=1)
 
     def slots(self, supports: Sequence[Sequence[int]]) -> Tensor:
         """Where the pieces of supports lie, each given by the positions of its sentences.
@@ -121,9 +145,9 @@ class Records:
         return dict(zip(widths, parts, strict=True))
 
     @property
-    def matrix_names(self) -> list[str]:
-        """The matrices with gradients."""
-        return list(self._known_layout.deltas)
+    def weight_names(self) -> list[str]:
+        """The matrices and vectors with gradients."""
+        return [*self._known_layout.deltas, *self._known_layout.vectors]
 
     @property
     def _known_layout(self) -> _Layout:
@@ -175,12 +199,14 @@ def _layout_of(recording: Recording) -> _Layout:
     )
 
 
-def _batches(examples: Mapping[int, Example]) -> Iterator[list[int]]:
-    """Positions of sentences of like lengths, about as many pieces in each batch."""
+def _batches(examples: Mapping[int, Example], n_workers: int) -> Iterator[list[int]]:
+    """Positions of sentences of like lengths, about as many pieces in each batch, and about as many
+    batches for each worker.
+    """
     batch: list[int] = []
     n_pieces = 0
     n_all = sum(example.n_pieces for example in examples.values())
-    most = n_all / max(1, math.ceil(n_all / _RECORDED_PIECES))
+    most = n_all / n_workers / max(1, math.ceil(n_all / n_workers / _RECORDED_PIECES))
     for position in sorted(examples, key=lambda p: examples[p].n_pieces):
         if batch and n_pieces >= most:
             yield batch
