@@ -137,7 +137,7 @@ class RunSettings(Section):
     checkpoint_every: int = Field(100, ge=1, description="steps between checkpoints")
     batch_pieces: int = Field(4_096, ge=128, description="pieces in a batch of plain prediction")
     record_megabytes: int = Field(
-        256, ge=0, description="memory for what source sentences contribute to adaptation"
+        200, ge=0, description="memory for what source sentences contribute to adaptation"
     )
 
 
@@ -206,7 +206,7 @@ def checked(whole: type[Whole], values: Mapping[str, Any]) -> Whole:
 def _recipe_values(recipe: str) -> dict[str, Any]:
     if recipe in recipe_names():
         text = (resources.files("metacross") / "recipes" / f"{recipe}.yaml").read_text("utf-8")
-        return _mapping(text, recipe)
+        return yaml_mapping(text, recipe)
     path = Path(recipe)
     if path.suffix not in (".yaml", ".yml") and not path.exists():
         raise SettingsError(
@@ -214,7 +214,7 @@ def _recipe_values(recipe: str) -> dict[str, Any]:
             f"{_nearest(recipe, recipe_names())}"
         )
     try:
-        values = _mapping(path.read_text("utf-8"), recipe)
+        values = yaml_mapping(path.read_text("utf-8"), recipe)
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
         raise SettingsError(f"{recipe}: cannot be read: {reason}") from problem
@@ -230,7 +230,8 @@ def _merged(base: dict[str, Any], values: dict[str, Any], place: str) -> dict[st
     return base
 
 
-def _mapping(text: str, place: str) -> dict[str, Any]:
+def yaml_mapping(text: str, place: str) -> dict[str, Any]:
+    """The sections of a YAML text; ``place`` says where it stands."""
     values = _parsed_yaml(text, place)
     if values is None:
         return {}

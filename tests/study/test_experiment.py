@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def test_a_target_without_a_type_gets_a_model_that_does_not_know_it(study_file):
         assert tuple(unit.source.entities_by_type) == unit.types == tuple(unit.dev.entities_by_type)
 
 
-def test_a_key_depends_on_recipe_data_and_seed_and_on_nothing_else(study_file):
+def test_a_key_depends_on_system_recipe_data_and_seed_and_on_nothing_else(study_file):
     def keys(**changes):
         return [cell.key for cell in planned(units_of(load_study(str(study_file), changes)))]
 
@@ -90,6 +91,20 @@ def test_a_key_depends_on_recipe_data_and_seed_and_on_nothing_else(study_file):
     assert keys(change=[*tiny.FAST, *SHORT, "run.checkpoint_every=77"]) == keys()
     assert not {*keys(change=[*tiny.FAST, *SHORT, "meta.inner_rate=0.5"])} & {*keys()}
     assert not {*keys(seeds=[3])} & {*keys()}
+    twins = {"base": SYSTEMS["base"], "twin": SYSTEMS["base"]}
+    assert len({*keys(systems=twins)}) == 8
+
+
+def test_labelled_target_text_counts_where_it_is_used(study_file, corpora):
+    def keys(**data):
+        changes = {"shares": [0, 0.5]}
+        train = {"target_train": {"aa": corpora["aa"], "bb": corpora["bb"], **data}}
+        study = load_study(str(study_file), changes, data=train)
+        return {(c.unit.folder, c.target.name, c.setting): c.key for c in planned(units_of(study))}
+
+    before, after = keys(), keys(aa=corpora["train"])
+    changed = {place for place in before if before[place] != after[place]}
+    assert {(target, setting) for _, target, setting in changed} == {("aa", "50%")}
 
 
 def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_path, run):
@@ -184,6 +199,10 @@ def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():
         ({"seed": 3}, "seed"),
         ({"data": {"dev": "x"}}, "data.source: expected a corpus"),
         ({"shares": "much"}, "shares"),
+        ({"shares": [-0.5]}, "zero-shot: shares.0: .*greater than or equal to 0"),
+        ({"shares": [1.5]}, "shares.0"),
+        ({"seeds": [1, 1]}, "seeds"),
+        ({"systems": {"a/../b": []}}, "systems.a/../b"),
     ],
 )
 def test_a_wrong_study_is_told_in_one_line(changes, message):
@@ -196,6 +215,13 @@ def test_an_unknown_study_and_bad_files_are_told_in_one_line(run, corpora, tmp_p
         (("experiment", "zero-shoot"), "expected a YAML file or a study of k, lambda"),
         (("experiment", "zero-shot", "--target", "es"), "--target: expected LANG=FILE"),
         (("experiment", "zero-shot", "--seeds", "a,b"), "--seeds: expected numbers"),
+        (("experiment", "low-resource"), "give --source, --dev, --target and --train"),
+        (
+            ("experiment", "zero-shot", "--target", "aa=x.conll", "--target", "aa=y.conll"),
+            "--target: expected a file for each language, found x.conll and y.conll for aa",
+        ),
+        (("compare", corpora["aa"], tmp_path / "none"), "found nothing"),
+        (("compare", corpora["aa"], corpora["aa"]), "found the same twice"),
         (("compare", tmp_path, tmp_path), "expected a study with results.jsonl"),
         (("compare", corpora["aa"], corpora["bb"]), "--gold: expected the file"),
     ]:
@@ -211,6 +237,109 @@ def test_types_that_the_source_does_not_have_are_refused(study_file, corpora):
         units_of(load_study(str(study_file), {}))
 
 
+def test_target_text_with_more_types_than_the_target_is_refused_at_once(study_file, corpora):
+    train = {"target_train": {"bb": corpora["train"]}}
+    with pytest.raises(DataError, match=r"train\.conll: expected the types PER .* found LOC too"):
+        units_of(load_study(str(study_file), {}, data=train))
+
+
+def test_target_text_of_no_target_is_refused(study_file, corpora):
+    train = {"target_train": {"cc": corpora["train"]}}
+    with pytest.raises(SettingsError, match="expected languages of the targets aa, bb, found cc"):
+        units_of(load_study(str(study_file), {}, data=train))
+
+
+def one_unit(study_file):
+    values = json.loads(study_file.read_text())
+    values |= {"systems": {"base": SYSTEMS["base"]}, "seeds": [1]}
+    values["data"]["targets"].pop("bb")
+    study_file.write_text(json.dumps(values))
+
+
+def test_of_two_results_for_a_place_the_later_plan_counts(study_file, tmp_path, run):
+    one_unit(study_file)
+    output = tmp_path / "out"
+    assert run("experiment", study_file, "--output", output).code == 0
+    (stale,) = StudyFolder(output).cells()
+    shutil.rmtree(output / "runs")
+    longer = ("--set", "direct.steps=60", "--set", "direct.rate=1e-2")
+    assert run("experiment", study_file, "--output", output, *longer).code == 0
+    kept, last = StudyFolder(output).cells()
+    assert kept == stale
+    assert last.recipe["direct"]["steps"] == 60
+    assert last.f1 > stale.f1
+    assert f"{100 * last.f1:.1f}" in (output / "report.md").read_text()
+    assert run("experiment", study_file, "--output", output, *longer).code == 0
+    assert StudyFolder(output).cells() == [kept, last]
+
+
+def test_results_without_anything_else_are_kept_and_not_made_again(study_file, tmp_path, run):
+    one_unit(study_file)
+    assert run("experiment", study_file, "--output", tmp_path / "out").code == 0
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(tmp_path / "out" / "results.jsonl", alone)
+    assert run("experiment", study_file, "--output", alone).code == 0
+    assert StudyFolder(alone).cells() == StudyFolder(tmp_path / "out").cells()
+    assert not (alone / "runs").exists()
+
+
+def test_a_cut_off_line_of_validations_does_not_stop_a_study(study_file, tmp_path, run):
+    one_unit(study_file)
+    output = tmp_path / "out"
+    run("experiment", study_file, "--output", output)
+    (before,) = StudyFolder(output).cells()
+    (file,) = output.glob("runs/*/training/targets.jsonl")
+    file.write_text(file.read_text() + '\n{"step": 4, "f')
+    shutil.rmtree(output / "cells")
+    (output / "results.jsonl").unlink()
+    assert run("experiment", study_file, "--output", output).code == 0
+    (after,) = StudyFolder(output).cells()
+    assert after.training.target_validations == before.training.target_validations
+
+
+def test_damaged_predictions_are_told_with_their_place(study_file, tmp_path, run):
+    one_unit(study_file)
+    output = tmp_path / "out"
+    run("experiment", study_file, "--output", output)
+    (file,) = output.glob("predictions/*.jsonl")
+    file.write_text("{}\n" + file.read_text())
+    told = run("experiment", study_file, "--output", output)
+    assert told.code == 1
+    assert f"{file}:1: expected what a model found" in told.err
+
+
+def test_studies_on_other_sentences_are_not_compared(study_file, corpora, tmp_path, run):
+    one_unit(study_file)
+    run("experiment", study_file, "--output", tmp_path / "first")
+    other = ("--target", f"aa={corpora['dev']}")
+    run("experiment", study_file, "--output", tmp_path / "second", *other)
+    told = run("compare", tmp_path / "first", tmp_path / "second")
+    assert told.code == 1
+    assert "aa: expected the same sentences" in told.err
+
+
+def test_what_the_command_says_comes_after_what_the_study_says(study_file, corpora):
+    study = load_study(str(study_file), {}, data={"dev": "d"}, settings=["direct.rate=0.5"])
+    assert study.change == [*tiny.FAST, *SHORT, "direct.rate=0.5"]
+    assert (study.data.dev, study.data.source) == ("d", corpora["train"])
+
+
+def test_stopped_from_outside_it_stops_the_processes_that_share_the_work(study_file, tmp_path):
+    output = tmp_path / "out"
+    command = [sys.executable, "-m", "metacross", "experiment", str(study_file), "--jobs", "2"]
+    slow = ["--set", "direct.steps=100000", "--set", "meta.steps=100000"]
+    child = subprocess.Popen([*command, *slow, "--output", str(output)], stdout=-3, stderr=-3)
+    deadline = time.monotonic() + 120
+    while len([*output.glob("runs/*/training/log.jsonl")]) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.terminate()
+    assert child.wait(timeout=60) == 1
+    sizes = [path.stat().st_size for path in output.glob("runs/*/training/log.jsonl")]
+    time.sleep(1)
+    assert [path.stat().st_size for path in output.glob("runs/*/training/log.jsonl")] == sizes
+
+
 def test_a_damaged_line_is_told_with_its_place(tmp_path):
     (tmp_path / "results.jsonl").write_text('{"key": 1}\n')
     with pytest.raises(DataError, match=r"results\.jsonl:1: expected a result of a study"):
@@ -220,7 +349,7 @@ def test_a_damaged_line_is_told_with_its_place(tmp_path):
 def test_two_studies_are_compared_cell_by_cell(study_file, tmp_path, run):
     first, second = tmp_path / "first", tmp_path / "second"
     run("experiment", study_file, "--output", first)
-    run("experiment", study_file, "--output", second, "--set", "adaptation.rate=1e-2", *sets())
+    run("experiment", study_file, "--output", second, "--set", "adaptation.rate=1e-2")
     compared = json.loads(run("compare", first, second, "--json").out)
     assert len(compared) == 4
     base = next(pair for pair in compared if pair["system"] == "base")
@@ -229,10 +358,6 @@ def test_two_studies_are_compared_cell_by_cell(study_file, tmp_path, run):
     assert base["n_seeds"] == 2
     told = run("compare", first, second)
     assert "n.s." in told.out
-
-
-def sets():
-    return [part for change in [*tiny.FAST, *SHORT] for part in ("--set", change)]
 
 
 def test_two_files_of_predictions_are_compared(corpora, run, tmp_path):

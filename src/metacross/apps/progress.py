@@ -37,6 +37,7 @@ class TrainingBar:
         )
         self._task: TaskID | None = None
         self._preparation: TaskID | None = None
+        self._told_slowly = False
 
     def preparing(self, what: str, n_done: int, n_all: int) -> None:
         """Show a bar of its own, until it is full."""
@@ -58,9 +59,15 @@ class TrainingBar:
         )
 
     def stepped(self, step: int, result: StepResult) -> None:
-        """Move the bar."""
+        """Move the bar; where the slow way is taken, say so once."""
         if self._task is None:
             return
+        if result.slowly and not self._told_slowly:
+            self._told_slowly = True
+            self._progress.console.print(
+                "meta-training by the textbook loop, since the fast way does not fit this encoder "
+                "or precision"
+            )
         steps_a_second = self._progress.tasks[-1].speed
         speed = f"{steps_a_second * result.n_items:.1f} {self._unit}/s" if steps_a_second else ""
         self._progress.update(self._task, completed=step, loss=f"{result.loss:.3f}", speed=speed)

@@ -6,8 +6,10 @@ What needs torch is imported inside the commands, so that the other ones start a
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,10 +64,14 @@ def experiment_command(
         "targets": _files("--target", target),
         "target_train": _files("--train", train),
     }
-    changes: dict[str, Any] = {"encoder": encoder, "recipe": recipe, "change": set_}
+    changes: dict[str, Any] = {"encoder": encoder, "recipe": recipe}
     changes["seeds"] = None if seeds is None else _numbers(seeds)
-    changes["data"] = {key: value for key, value in data.items() if value} or None
-    wanted = plan.load_study(study, {k: v for k, v in changes.items() if v is not None})
+    wanted = plan.load_study(
+        study,
+        {key: value for key, value in changes.items() if value is not None},
+        data={key: value for key, value in data.items() if value},
+        settings=set_ or (),
+    )
     if quick:
         wanted = plan.quick(wanted)
     units = plan.units_of(wanted)
@@ -75,7 +81,7 @@ def experiment_command(
         _show_plan(wanted, cells, folder)
         return
     if jobs > 1:
-        _share_out(jobs)
+        _share_out(jobs, cells, folder)
     elif share is not None:
         number, n_shares = (int(part) for part in share.split("/"))
         _run(units[number::n_shares], cells, folder, wanted)
@@ -86,12 +92,17 @@ def experiment_command(
 
 
 def _files(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    files = {}
+    files: dict[str, str] = {}
     for pair in given or ():
         name, sign, file = pair.partition("=")
         if not name or not sign or not file:
             raise SettingsError(
                 f"{option}: expected LANG=FILE, as in es=es/dev.conll, found {pair!r}"
+            )
+        if name in files:
+            raise SettingsError(
+                f"{option}: expected a file for each language, found {files[name]} and {file} "
+                f"for {name}"
             )
         files[name] = file
     return files
@@ -111,27 +122,50 @@ def _run(
     from metacross.study.experiment import run_unit
 
     own = [cell for cell in cells if any(cell.unit is unit for unit in units)]
-    n_done = sum(folder.has(cell.key) for cell in own)
-    with StudyView(len(own), n_done) as view:
+    done = folder.done()
+    with StudyView(len(own), sum(cell.key in done for cell in own)) as view:
         for unit in units:
             parts = [cell for cell in own if cell.unit is unit]
             run_unit(unit, parts, folder, view, probe_sentences=study.probe_sentences)
 
 
-def _share_out(jobs: int) -> None:
-    """Run the same command several times, each with its share of the trainings."""
+def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
+    """Run the same command several times, each with its share of the trainings, and tell what they
+    tell. Stopped itself, it stops them.
+    """
+    from metacross.apps.study_progress import SharedView
+
     threads = str(max(1, (os.cpu_count() or 1) // jobs))
     environment = {**os.environ, "OMP_NUM_THREADS": threads}
     command = [sys.executable, "-m", "metacross", *sys.argv[1:]]
     processes = [
-        subprocess.Popen([*command, "--jobs", "1", "--share", f"{i}/{jobs}"], env=environment)
+        subprocess.Popen(
+            [*command, "--jobs", "1", "--share", f"{i}/{jobs}"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for i in range(jobs)
     ]
+
+    def stop(number: int, _frame: object) -> None:
+        if number == signal.SIGTERM:  # Ctrl-C reaches them by itself
+            for process in processes:
+                process.terminate()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    keys = {cell.key for cell in cells}
     try:
-        codes = [process.wait() for process in processes]
-    except KeyboardInterrupt:
-        codes = [process.wait() for process in processes]
-    if any(codes):
+        with SharedView(len(cells)) as view:
+            for process in processes:
+                view.follow(process)
+            while any(process.poll() is None for process in processes):
+                view.show(len(keys & folder.done()))
+                time.sleep(1)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if any(process.returncode for process in processes):
         raise RunError("a part of the study did not end; the same command goes on from there")
 
 
@@ -147,7 +181,8 @@ def _finish(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> 
 def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
     from metacross.study.estimate import seconds_of
 
-    missing = [cell for cell in cells if not folder.has(cell.key)]
+    done = folder.done()
+    missing = [cell for cell in cells if cell.key not in done]
     trainings = {id(cell.unit): cell.unit for cell in cells}
     table = Table(title=study.title, title_justify="left")
     for heading in ("system", "seeds", "types", "targets", "settings", "results", "done"):
@@ -166,7 +201,7 @@ def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) 
             str(sum(cell not in missing for cell in own)),
         )
     console.show(table)
-    minutes = seconds_of(missing) / 60
+    minutes = seconds_of(missing, study.probe_sentences) / 60
     console.show_plain(
         f"{len(trainings)} trainings, {len(cells)} results, {len(cells) - len(missing)} of them "
         f"there; the others take about {minutes:.0f} minutes here, fine-tuning not counted"
@@ -190,6 +225,13 @@ def compare_command(
     if all(folder.is_dir() for folder in folders):
         _compare_studies(*folders, as_json=as_json)
         return
+    for folder in folders:
+        if not folder.exists():
+            raise SettingsError(
+                f"{folder}: expected predictions or a study's folder, found nothing"
+            )
+    if first == second:
+        raise SettingsError(f"{first}: expected two files to compare, found the same twice")
     if gold is None:
         raise SettingsError(
             "--gold: expected the file with the right entities, beside two files of predictions"

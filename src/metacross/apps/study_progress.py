@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import threading
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -16,6 +20,48 @@ from rich.progress import (
 from metacross.study.plan import Unit
 from metacross.study.results import Cell
 from metacross.transfer.training import StepResult
+
+
+class SharedView:
+    """One bar for a study that several processes share; what they tell stands above it."""
+
+    def __init__(self, n_cells: int) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("results"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._study = self._progress.add_task("results", total=n_cells)
+        self._readers: list[threading.Thread] = []
+
+    def __enter__(self) -> SharedView:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers:
+            reader.join(timeout=5)
+        self._progress.stop()
+
+    def follow(self, process: subprocess.Popen[str]) -> None:
+        """Print what a process tells, line by line."""
+        reader = threading.Thread(target=self._tell, args=(process.stderr,), daemon=True)
+        reader.start()
+        self._readers.append(reader)
+
+    def _tell(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._progress.console.print(
+                line.rstrip("\n"), markup=False, highlight=False, soft_wrap=True
+            )
+
+    def show(self, n_done: int) -> None:
+        """Move the bar."""
+        self._progress.update(self._study, completed=n_done)
 
 
 class StudyView:
@@ -62,7 +108,9 @@ class StudyView:
     def stepped(self, step: int, result: StepResult) -> None:
         """Move it."""
         if self._work is not None:
-            self._progress.update(self._work, completed=step, note=f"loss {result.loss:.3f}")
+            how = ", by the textbook loop" if result.slowly else ""
+            note = f"loss {result.loss:.3f}{how}"
+            self._progress.update(self._work, completed=step, note=note)
 
     def validated(self, step: int, f1: float, best: bool) -> None:
         """Shown with the results."""

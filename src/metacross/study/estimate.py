@@ -17,20 +17,22 @@ from metacross.transfer.runs import train_model
 _STEPS, _SENTENCES = 4, 24
 
 
-def seconds_of(cells: Sequence[PlannedCell]) -> float:
+def seconds_of(cells: Sequence[PlannedCell], probe_sentences: int) -> float:
     """About how long the given cells take, with their trainings, on this machine.
 
     Every system is trained for a few steps and labels a few sentences; fine-tuning is not counted.
     """
     total = 0.0
-    speeds: dict[str, tuple[float, float]] = {}
+    speeds: dict[str, tuple[float, float, float]] = {}
     for unit in _units(cells):
         if unit.system not in speeds:
             speeds[unit.system] = _speed(unit)
-        step, sentence = speeds[unit.system]
+        step, sentence, plain = speeds[unit.system]
         settings = unit.settings
         meta = settings.run.method == "meta"
-        total += step * (settings.meta.steps if meta else settings.direct.steps)
+        n_steps = settings.meta.steps if meta else settings.direct.steps
+        n_validated = len(unit.dev) + probe_sentences * len(unit.targets)
+        total += step * n_steps + plain * n_validated * -(-n_steps // settings.run.validate_every)
         own = [cell for cell in cells if cell.unit is unit]
         total += sentence * sum(len(cell.target.corpus) for cell in own)
     return total
@@ -40,8 +42,8 @@ def _units(cells: Iterable[PlannedCell]) -> list[Unit]:
     return list({id(cell.unit): cell.unit for cell in cells}.values())
 
 
-def _speed(unit: Unit) -> tuple[float, float]:
-    """Seconds for a step and for a sentence."""
+def _speed(unit: Unit) -> tuple[float, float, float]:
+    """Seconds for a step, for a sentence of a target, and for one at a validation."""
     marks: list[float] = []
     few = replace(unit.targets[0].corpus, sentences=unit.targets[0].corpus.sentences[:_SENTENCES])
     with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
@@ -54,14 +56,12 @@ def _speed(unit: Unit) -> tuple[float, float]:
             watchers=[_Clock(marks)],
         )
         began = time.monotonic()
-        list(model.predict_all(few))
+        list(model.predict_all(few, adapt=False))
+        plain = sentence = (time.monotonic() - began) / len(few)
         if model.adapts:
-            list(model.predict_all(few, adapt=False))
-        sentence = (time.monotonic() - began) / len(few)
-    return (marks[-1] - marks[0]) / (len(marks) - 1), sentence
-
-
-""" + """
+            list(model.predict_all(few))
+            sentence = (time.monotonic() - began) / len(few)
+    return (marks[-1] - marks[0]) / (len(marks) - 1), sentence, plain
 
 
 def few_of(corpus: Corpus) -> Corpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -94,7 +95,8 @@ def run_unit(
     probe_sentences: int,
 ) -> None:
     """Train a system, unless that is done, and score it in its cells that are not done."""
-    missing = [cell for cell in cells if not folder.has(cell.key)]
+    done = folder.done()
+    missing = [cell for cell in cells if cell.key not in done]
     if not missing:
         return
     watcher.unit_begun(unit)
@@ -117,9 +119,9 @@ def run_unit(
         seconds = time.monotonic() - began
         folder.add_corpus(cell.digests["source corpus"], unit.source)
         folder.add_corpus(cell.digests["target corpus"], cell.target.corpus)
-        done = _cell(cell, readings, facts, seconds)
-        folder.add(done, sentences)
-        watcher.cell_done(done)
+        result = _cell(cell, readings, facts, seconds)
+        folder.add(result, sentences)
+        watcher.cell_done(result)
 
 
 def _fine_tuned(cell: PlannedCell, run_folder: Path, watcher: Watcher) -> Recogniser:
@@ -203,8 +205,9 @@ def _facts(run_folder: RunFolder, probe: TargetProbe) -> TrainingFacts:
 
 
 def _stretched(losses: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Means over stretches of about equal length."""
-    size = -(-len(losses) // _STRETCHES)
+    """Means over stretches of about equal length; what is no number is left out."""
+    losses = [(step, loss) for step, loss in losses if math.isfinite(loss)]
+    size = max(1, -(-len(losses) // _STRETCHES))
     parts = [losses[start : start + size] for start in range(0, len(losses), size)]
     return tuple(
         (part[-1][0], round(sum(loss for _, loss in part) / len(part), 4)) for part in parts

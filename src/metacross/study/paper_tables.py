@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-PAPER = "paper (mBERT, test sets)"
+PAPER = "paper (mBERT; its test sets)"
 """What to call these figures beside others."""
 
 _TARGETS = ("es", "nl", "de", "fr", "zh")

@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
 
-import yaml
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from metacross.errors import DataError, SettingsError
-from metacross.settings import Section, Settings, checked, load_settings
+from metacross.settings import Section, Settings, checked, load_settings, yaml_mapping
 from metacross.text.bundled import TARGETS, bundled_corpus
 from metacross.text.reading import read_corpus
 from metacross.text.sentences import Corpus
 from metacross.transfer.run_folder import corpus_digest, decisive
 
+_TRAIN = "target train corpus"
 _QUICK = (
     "direct.steps=60",
     "direct.rate=1e-3",
@@ -30,13 +32,17 @@ _QUICK = (
 )
 
 
+Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]  # it becomes a part of file names
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
 class StudyData(Section):
     """Corpora by their files; ``source`` null means the corpus that comes with metacross."""
 
     source: str | None = Field(None, description="labelled corpus to train on")
     dev: str | None = Field(None, description="corpus to choose the best weights by")
-    targets: dict[str, str] = Field({}, description="language: labelled corpus to score on")
-    target_train: dict[str, str] = Field({}, description="language: corpus to draw shares from")
+    targets: dict[Name, str] = Field({}, description="language: labelled corpus to score on")
+    target_train: dict[Name, str] = Field({}, description="language: corpus to draw shares from")
 
 
 class Study(Section):
@@ -47,16 +53,23 @@ class Study(Section):
     """
 
     title: str = Field(description="of the report")
-    systems: dict[str, list[str]] = Field(min_length=1, description="name: changes to the recipe")
+    systems: dict[Name, list[str]] = Field(min_length=1, description="name: changes to the recipe")
     recipe: str | None = Field(None, description="null: mini for the bundled encoder, else paper")
     encoder: str | None = Field(None, description="null: the recipe's")
-    shares: list[float] = Field([0.0], min_length=1, description="of labelled target sentences")
+    shares: list[Share] = Field([0.0], min_length=1, description="of labelled target sentences")
     seeds: list[int] = Field([1, 2, 3], min_length=1, description="each trains anew")
     change: list[str] = Field([], description="changes to the recipe for all systems")
     probe_sentences: int = Field(
         500, ge=0, description="of each target, scored at every validation for the report only"
     )
     data: StudyData = StudyData()
+
+    @field_validator("shares", "seeds")
+    @classmethod
+    def _once(cls, given: list[float]) -> list[float]:
+        if len(set(given)) < len(given):
+            raise ValueError("each of them once is expected")
+        return given
 
 
 def study_names() -> list[str]:
@@ -65,8 +78,16 @@ def study_names() -> list[str]:
     return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir())
 
 
-def load_study(name: str, changes: Mapping[str, object]) -> Study:
-    """Read a study by its name or from a YAML file; ``changes`` replace what it says."""
+def load_study(
+    name: str,
+    changes: Mapping[str, object],
+    *,
+    data: Mapping[str, object] = MappingProxyType({}),
+    settings: Sequence[str] = (),
+) -> Study:
+    """Read a study by its name or from a YAML file. ``changes`` and ``data`` replace what it says
+    there; ``settings`` come after its own changes to the recipe.
+    """
     if name in study_names():
         text = (resources.files("metacross") / "studies" / f"{name}.yaml").read_text("utf-8")
     else:
@@ -76,14 +97,14 @@ def load_study(name: str, changes: Mapping[str, object]) -> Study:
             raise SettingsError(
                 f"{name}: expected a YAML file or a study of {', '.join(study_names())}"
             ) from None
+    values = {**yaml_mapping(text, name), **changes}
+    if data:
+        values["data"] = {**(values.get("data") or {}), **data}
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as problem:
-        reason = str(problem).replace("\n", " ")
-        raise SettingsError(f"{name}: expected YAML, found an error: {reason}") from None
-    if not isinstance(values, dict):
-        raise SettingsError(f"{name}: expected a study, found {text[:40]!r}")
-    return checked(Study, {**values, **changes})
+        study = checked(Study, values)
+    except SettingsError as problem:
+        raise SettingsError(f"{name}: {problem}") from None
+    return study.model_copy(update={"change": [*study.change, *settings]})
 
 
 def quick(study: Study) -> Study:
@@ -136,13 +157,15 @@ class Unit:
             "target corpus": corpus_digest(target.corpus),
         }
         if target.train is not None:
-            digests["target train corpus"] = corpus_digest(target.train)
+            digests[_TRAIN] = corpus_digest(target.train)
         return digests
 
     def key(self, digests: Mapping[str, str], setting: str) -> str:
         """Stands for all that a result depends on."""
         recipe = decisive(self.settings)
-        whole = [recipe, self.types, sorted(digests.items()), self.seed, setting]
+        zero_shot = setting == setting_name(0)
+        read = [own for own in sorted(digests.items()) if not zero_shot or own[0] != _TRAIN]
+        whole = [self.system, recipe, self.types, read, self.seed, setting]
         return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
 
 
@@ -159,9 +182,10 @@ def units_of(study: Study) -> list[Unit]:
     """All trainings of a study; seed after seed, so that what is there early is comparable."""
     source, dev, targets = _corpora(study)
     units = []
+    by_types = _by_types(source, targets)
+    read = {types: _with_types(types, source, dev) for types in by_types}
     for seed in study.seeds:
-        for types, own in _by_types(source, targets).items():
-            dropped = {label: None for label in source.entities_by_type if label not in types}
+        for types, own in by_types.items():
             for system, changes in study.systems.items():
                 settings = _settings(study, [*study.change, *changes, f"run.seed={seed}"])
                 unit = Unit(
@@ -169,13 +193,21 @@ def units_of(study: Study) -> list[Unit]:
                     seed=seed,
                     types=types,
                     settings=settings,
-                    source=source.relabelled(dropped),
-                    dev=dev.relabelled(dropped),
+                    source=read[types][0],
+                    dev=read[types][1],
                     targets=tuple(own),
                     shares=tuple(study.shares),
                 )
                 units.append(unit)
     return units
+
+
+def _with_types(types: Sequence[str], *corpora: Corpus) -> tuple[Corpus, ...]:
+    """The corpora without entities of other types."""
+    dropped = {
+        label: None for own in corpora for label in own.entities_by_type if label not in types
+    }
+    return tuple(own.relabelled(dropped) for own in corpora)
 
 
 def _settings(study: Study, changes: Sequence[str]) -> Settings:
@@ -195,21 +227,39 @@ def _corpora(study: Study) -> tuple[Corpus, Corpus, list[Target]]:
         if data.dev is None or not data.targets:
             raise SettingsError("data: expected a dev corpus and targets beside the source")
         source, dev = read_corpus(data.source), read_corpus(data.dev)
+        odd = sorted(data.target_train.keys() - data.targets.keys())
+        if odd:
+            raise SettingsError(
+                f"data.target_train: expected languages of the targets "
+                f"{', '.join(data.targets)}, found {odd[0]}"
+            )
         targets = [_target(name, study) for name in data.targets]
     if any(study.shares):
         missing = [target.name for target in targets if target.train is None]
         if missing:
+            bundled = "--source, --dev, --target and " if data.source is None else ""
             raise SettingsError(
                 f"data.target_train: expected labelled sentences of {', '.join(missing)} to take "
-                f"shares of; give --train {missing[0]}=FILE"
+                f"shares of; give {bundled}--train {missing[0]}=FILE"
             )
     return source, dev, targets
 
 
 def _target(name: str, study: Study) -> Target:
     corpus = read_corpus(study.data.targets[name], language=name)
-    train = study.data.target_train.get(name)
-    return Target(name, corpus, None if train is None else read_corpus(train, language=name))
+    file = study.data.target_train.get(name)
+    train = None if file is None else read_corpus(file, language=name)
+    odd = (
+        [label for label in train.entities_by_type if label not in corpus.entities_by_type]
+        if train
+        else []
+    )
+    if train is not None and odd:
+        raise DataError(
+            f"{train.name}: expected the types {', '.join(corpus.entities_by_type)} of "
+            f"{corpus.name}, found {', '.join(odd)} too; see metacross convert --drop"
+        )
+    return Target(name, corpus, train)
 
 
 def _by_types(source: Corpus, targets: Sequence[Target]) -> dict[tuple[str, ...], list[Target]]:

@@ -30,6 +30,9 @@ class Pair:
 def paired(ours: StudyFolder, theirs: StudyFolder) -> list[Pair]:
     """All that both sets have."""
     first, second = _by_place(ours.cells()), _by_place(theirs.cells())
+    for folder, found in ((ours.folder, first), (theirs.folder, second)):
+        if not found:
+            raise DataError(f"{folder}: expected results of a study, found none yet")
     evidence = Evidence(ours), Evidence(theirs)
     pairs = []
     for place in first:
@@ -47,6 +50,11 @@ def paired(ours: StudyFolder, theirs: StudyFolder) -> list[Pair]:
 
 def _pair(cells: Sequence[tuple[Cell, Cell]], ours: Evidence, theirs: Evidence) -> Pair:
     first, second = [a for a, _ in cells], [b for _, b in cells]
+    if len({cell.digests["target corpus"] for cell in (*first, *second)}) > 1:
+        raise DataError(
+            f"{first[0].target}: expected the same sentences in both studies and for all seeds, "
+            "found others; compare studies of the same target files"
+        )
     own, other = summed(ours, first), summed(theirs, second)
     comparison = None if own is None or other is None else compare(other, own)
     return Pair(

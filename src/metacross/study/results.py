@@ -119,16 +119,14 @@ class StudyFolder:
 
     def cells(self) -> list[Cell]:
         """All cells so far; none where nothing was done yet."""
-        if not self.results.exists():
-            return []
-        lines = self.results.read_text(encoding="utf-8").splitlines()
         return [
-            _cell_of(line, f"{self.results}:{number}") for number, line in enumerate(lines, start=1)
+            _cell_of(line, f"{self.results}:{number}")
+            for number, line in enumerate(_lines_of(self.results), start=1)
         ]
 
-    def has(self, key: str) -> bool:
-        """Whether a cell is done."""
-        return self._cell(key).exists()
+    def done(self) -> set[str]:
+        """The keys of the cells that are done."""
+        return {path.stem for path in self._cell_files()} | {cell.key for cell in self.cells()}
 
     def add(self, cell: Cell, sentences: Sequence[LabelledSentence]) -> None:
         """Keep a cell and what the model found.
@@ -140,21 +138,31 @@ class StudyFolder:
             folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, (_sentence_line(sentence) for sentence in sentences))
         write_whole(self._cell(cell.key), [cell.model_dump_json() + "\n"])
-        self.arrange([own.key for own in self.cells()])
+        self.arrange([*(own.key for own in self.cells()), cell.key])
 
     def arrange(self, order: Sequence[str]) -> None:
-        """Write the lines: first the cells with these keys, in this order, then all others."""
-        files = {path.stem: path for path in sorted((self.folder / "cells").glob("*.json"))}
-        ordered = {key: files[key] for key in order if key in files} | files
-        write_whole(self.results, (path.read_text(encoding="utf-8") for path in ordered.values()))
+        """Write the lines: those of other studies first, then the cells with these keys, in this
+        order, since of two cells for the same place the later counts.
+        """
+        lines = {cell.key: cell.model_dump_json() + "\n" for cell in self.cells()}
+        for path in self._cell_files():
+            lines[path.stem] = path.read_text(encoding="utf-8")
+        last = [key for key in dict.fromkeys(order) if key in lines]
+        first = [key for key in lines if key not in set(last)]
+        write_whole(self.results, (lines[key] for key in (*first, *last)))
+
+    def _cell_files(self) -> list[Path]:
+        return sorted((self.folder / "cells").glob("*.json"))
 
     def sentences(self, cell: Cell) -> list[LabelledSentence] | None:
         """What the model of a cell found; None where only the results were kept."""
         path = self._predictions(cell)
         if not path.exists():
             return None
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [_sentence_of(json.loads(line)) for line in lines]
+        return [
+            _sentence_of(line, f"{path}:{number}")
+            for number, line in enumerate(_lines_of(path), start=1)
+        ]
 
     def add_corpus(self, digest: str, corpus: Corpus) -> None:
         """Keep a corpus, for the report."""
@@ -198,7 +206,27 @@ def _sentence_line(sentence: LabelledSentence) -> str:
     return json.dumps({"spans": spans, "neighbours": neighbours}, ensure_ascii=False) + "\n"
 
 
-def _sentence_of(values: dict[str, Any]) -> LabelledSentence:
+def _lines_of(path: Path) -> list[str]:
+    """None where there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"{path}: expected lines of a study, but {problem}; remove it") from None
+
+
+def _sentence_of(line: str, place: str) -> LabelledSentence:
+    try:
+        return _sentence_from(json.loads(line))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DataError(
+            f"{place}: expected what a model found in a sentence, found {line[:40]!r}; "
+            "remove the file to do without it"
+        ) from None
+
+
+def _sentence_from(values: dict[str, Any]) -> LabelledSentence:
     return LabelledSentence(
         spans={
             reading: tuple(Span(start, end, label) for start, end, label in own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,7 +28,7 @@ class TargetProbe:
         self._latest = {
             name: f1_on(corpus)(label(corpus))
             for name, corpus in self._corpora.items()
-            if len(corpus)
+            if corpus.n_entities
         }
 
     def found(self) -> dict[str, tuple[tuple[int, float], ...]]:
@@ -35,8 +36,9 @@ class TargetProbe:
         rows: dict[int, dict[str, float]] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
-                values = json.loads(line)
-                rows[values["step"]] = values["f1"]  # a step that was taken again counts once
+                with contextlib.suppress(ValueError):  # cut off, where the power failed
+                    values = json.loads(line)
+                    rows[values["step"]] = values["f1"]  # a step that was taken again counts once
         return {
             name: tuple((step, f1[name]) for step, f1 in sorted(rows.items()) if name in f1)
             for name in self._corpora
@@ -46,7 +48,7 @@ class TargetProbe:
         """Write the scores down."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": step, "f1": self._latest}) + "\n")
+            file.write("\n" + json.dumps({"step": step, "f1": self._latest}))
 
     def preparing(self, what: str, n_done: int, n_all: int) -> None:
         """Of no concern."""

@@ -63,11 +63,13 @@ class Adam:
 
 class FreshAdam:
     """The first few steps of Adam on any part of a weight, without moments to keep: they follow
-    from the gradients of the steps so far.
+    from the gradients of the steps so far. No pass over the numbers is made that can be saved, and
+    no memory is asked for anew.
     """
 
     def __init__(self, settings: OptimiserSettings) -> None:
         self.settings = settings
+        self._moments = [torch.empty(0)] * 2
 
     def step(
         self,
@@ -83,34 +85,33 @@ class FreshAdam:
         ``gradients`` are those of all steps so far, clipped; ``decays`` tells a matrix, the only
         thing to which weight decay applies. On the first step ``out`` may not be the weight itself.
         """
-        n_steps = len(gradients)
-        size = rate / (1 - _BETA_1**n_steps) if self.settings.bias_correction else rate
-        root = math.sqrt(1 - _BETA_2**n_steps) if self.settings.bias_correction else 1.0
+        n_steps, corrects = len(gradients), self.settings.bias_correction
+        size = rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrects else 1)
+        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**n_steps if corrects else 1))
         if n_steps == 1:
-            mean, size = gradients[0], size * (1 - _BETA_1)
-            divisors = torch.abs(gradients[0], out=out)
-            scale = math.sqrt(1 - _BETA_2) / root
+            mean, divisors = gradients[0], torch.abs(gradients[0], out=out)
         else:
-            mean, divisors = _moments(gradients)
-            divisors.sqrt_()
-            scale = 1 / root
-        if scale != 1:
-            divisors.mul_(scale)
-        divisors.add_(self.settings.epsilon)
+            mean, divisors = self._sums(gradients)
+        divisors.add_(self.settings.epsilon / scale)
         if decays and self.settings.weight_decay:
             weight = weight * (1 - rate * self.settings.weight_decay)
-        torch.addcdiv(weight, mean, divisors, value=-size, out=out)
+        torch.addcdiv(weight, mean, divisors, value=-size / scale, out=out)
 
-
-def _moments(gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The means of the gradients so far and of their squares, as Adam weighs them."""
-    *earlier, last = gradients
-    mean = last * (1 - _BETA_1)
-    square = (last * last).mul_(1 - _BETA_2)
-    for age, gradient in enumerate(reversed(earlier), start=1):
-        mean.add_(gradient, alpha=(1 - _BETA_1) * _BETA_1**age)
-        square.addcmul_(gradient, gradient, value=(1 - _BETA_2) * _BETA_2**age)
-    return mean, square
+    def _sums(self, gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """The gradients so far, and the root of their squares, added up with the weights that Adam
+        gives to those of each age.
+        """
+        *earlier, last = gradients
+        if len(self._moments[0]) < last.numel():
+            self._moments = [torch.empty(last.numel(), device=last.device) for _ in range(2)]
+        mean, square = (own[: last.numel()].view(last.shape) for own in self._moments)
+        torch.add(last, earlier[-1], alpha=_BETA_1, out=mean)
+        torch.mul(last, last, out=square)
+        square.addcmul_(earlier[-1], earlier[-1], value=_BETA_2)
+        for age, gradient in enumerate(reversed(earlier[:-1]), start=2):
+            mean.add_(gradient, alpha=_BETA_1**age)
+            square.addcmul_(gradient, gradient, value=_BETA_2**age)
+        return mean, square.sqrt_()
 
 
 def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:

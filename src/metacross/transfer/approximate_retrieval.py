@@ -9,7 +9,7 @@ import numpy as np
 
 from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
-from metacross.transfer.retrieval import Neighbour, SentenceIndex
+from metacross.transfer.retrieval import Neighbour, SentenceIndex, check_there_are
 
 _WANTED_RECALL = 0.98
 _PROBES = 200  # sentences on which recall is measured
@@ -56,6 +56,8 @@ class ApproximateIndex:
     def _widen(self, n_cells: int, probes: np.ndarray) -> float:
         """Look into more cells until the recall is reached."""
         k = min(2, len(self) - 1)
+        if k == 0:
+            return 1.0
         leave_out = [(int(position),) for position in probes]
         exact = SentenceIndex(self._vectors).nearest(
             self._vectors[probes], k=k, leave_out=leave_out
@@ -74,6 +76,7 @@ class ApproximateIndex:
         """The k most similar source sentences it finds of each vector, best first; see
         :meth:`SentenceIndex.nearest`.
         """
+        check_there_are(k, len(self), leave_out)
         most_left_out = max((len(own) for own in leave_out), default=0)
         n_asked = min(len(self), _CANDIDATES * k + most_left_out)
         queries = _normalised(vectors)

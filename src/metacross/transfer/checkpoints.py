@@ -121,7 +121,7 @@ def write_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
     """Write a file so that it is there whole or not at all, even when the power fails."""
-    unfinished = path.with_name(f".{path.name}.part")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}

@@ -50,7 +50,8 @@ def maml_step(
                 with seeded(seed, number, task.query):
                     losses.append(learner.learn(support, query, rate=meta.inner_rate * factor))
         adam.step(learner.total, meta.outer_rate * factor)
-        return StepResult(loss=sum(losses) / len(losses), n_items=len(losses))
+        mean = sum(losses) / len(losses)
+        return StepResult(loss=mean, n_items=len(losses), slowly=learner is textbook)
 
     def step(number: int) -> StepResult:
         nonlocal learner

@@ -16,7 +16,7 @@ from metacross.model.tagger import Example, Tagger
 from metacross.model.workers import Workers
 from metacross.transfer.recording import Recorder, Recording
 
-_RECORDED_PIECES = 256  # of source sentences that go through the network together
+_RECORDED_PIECES = 128  # of source sentences that go through the network together
 
 
 class Records:

@@ -61,12 +61,7 @@ class SentenceIndex:
 
         *Shape:* vectors (queries, width).
         """
-        most_left_out = max((len(own) for own in leave_out), default=0)
-        if k + most_left_out > len(self):
-            raise SettingsError(
-                f"retrieval.neighbours: expected at most {len(self) - most_left_out}, as there "
-                f"are source sentences to choose from, found {k}"
-            )
+        check_there_are(k, len(self), leave_out)
         queries = _normalised(vectors)
         found: list[tuple[Neighbour, ...]] = []
         for start in range(0, len(queries), _QUERY_BLOCK):
@@ -89,6 +84,16 @@ class SentenceIndex:
                 together.sort(key=lambda n: (-n.similarity, n.position))
                 best[row] = together[:k]
         return [tuple(row) for row in best]
+
+
+def check_there_are(k: int, n_vectors: int, leave_out: Sequence[Collection[int]]) -> None:
+    """Refuse to look for more neighbours than there are."""
+    n_there = n_vectors - max((len(own) for own in leave_out), default=0)
+    if k > n_there:
+        raise SettingsError(
+            f"retrieval.neighbours: expected at most {n_there}, as there are source sentences to "
+            f"choose from, found {k}"
+        )
 
 
 def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbour]]:

@@ -16,10 +16,13 @@ from metacross.transfer.checkpoints import CheckpointKeeper, History, TrainingSt
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The mean loss of a step, and over how many tasks or sentences."""
+    """The mean loss of a step, and over how many tasks or sentences; ``slowly`` where a faster way
+    to the same did not fit the network.
+    """
 
     loss: float
     n_items: int
+    slowly: bool = False
 
 
 Step: TypeAlias = Callable[[int], StepResult]

@@ -16,7 +16,7 @@ from metacross.study.study_report.entries import (
     points_entry,
 )
 from metacross.study.study_report.evidence import Evidence, compared_readings
-from metacross.study.study_report.results_grid import BASE, ResultsGrid, Seeds, spread
+from metacross.study.study_report.results_grid import ResultsGrid, Seeds, spread
 from metacross.study.study_report.score_tables import significance_caption
 
 
@@ -26,7 +26,7 @@ def adaptation_section(grid: ResultsGrid, evidence: Evidence) -> Section:
     blocks: list[Block] = [table for table in tables if table.rows]
     if not blocks:
         blocks.append(Paragraph("No system was read both with and without adaptation."))
-    elif BASE not in grid.systems() and evidence.keeps_any(grid.cells):
+    elif len(grid.systems()) == 1 and evidence.keeps_any(grid.cells):
         blocks.insert(0, Paragraph(TEST_WORDS))  # otherwise it stands with the scores
     return Section("adaptation", "What adaptation brings", tuple(blocks))
 

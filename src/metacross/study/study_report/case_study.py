@@ -16,7 +16,7 @@ from metacross.study.study_report.document import (
     Table,
 )
 from metacross.study.study_report.evidence import Evidence
-from metacross.study.study_report.results_grid import BASE, ResultsGrid
+from metacross.study.study_report.results_grid import ResultsGrid
 from metacross.text.sentences import Sentence, Span
 
 _HEADING = "Case study"
@@ -25,24 +25,24 @@ _KIND_KEYS = tuple((kind.replace(" ", "-"), kind) for kind in KINDS)
 
 def case_section(grid: ResultsGrid, evidence: Evidence) -> Section:
     """The base against the method, in the first setting."""
-    setting, system = grid.settings[0], grid.challenger
-    if BASE not in grid.systems(setting) or system is None or system == BASE:
-        needed = Paragraph(f"It needs {BASE} and a system that adapts.")
+    setting, system, base = grid.settings[0], grid.challenger, grid.reference
+    if base not in grid.systems(setting) or system is None or system == base:
+        needed = Paragraph(f"It needs {base} and another system, which adapts.")
         return Section("cases", _HEADING, (needed,))
     found = [
-        target_cases(evidence, grid.at(setting, BASE, target), grid.at(setting, system, target))
+        target_cases(evidence, grid.at(setting, base, target), grid.at(setting, system, target))
         for target in grid.targets_in(setting)
     ]
     kept = [cases for cases in found if cases is not None]
     if not kept:
-        nothing = Paragraph(f"No predictions of {BASE} and {system} with the same seed were kept.")
+        nothing = Paragraph(f"No predictions of {base} and {system} with the same seed were kept.")
         return Section("cases", _HEADING, (nothing,))
     words = Paragraph(
-        f"Sentences that {BASE} and {system} read differently, {setting}. Fixed: {BASE} is wrong "
+        f"Sentences that {base} and {system} read differently, {setting}. Fixed: {base} is wrong "
         f"and {system} right; broken: the other way round; still wrong: both are wrong, in "
         "different ways. A sentence is right when all of its entities are, and no others."
     )
-    blocks = (words, _counts_table(kept), Markup(_filtered(kept, system)))
+    blocks = (words, _counts_table(kept), Markup(_filtered(kept, base, system)))
     return Section("cases", _HEADING, blocks, style=_filter_style(len(kept)))
 
 
@@ -63,11 +63,11 @@ def _counts_table(targets: Sequence[TargetCases]) -> Table:
     )
 
 
-def _filtered(targets: Sequence[TargetCases], system: str) -> str:
+def _filtered(targets: Sequence[TargetCases], base: str, system: str) -> str:
     """The sentences, with two groups of radio buttons to choose among them."""
     languages = [(_key(number), cases.target) for number, cases in enumerate(targets)]
     articles = [
-        _article(case, cases.target, key, system)
+        _article(case, cases.target, key, base, system)
         for (key, _), cases in zip(languages, targets, strict=True)
         for case in cases.shown
     ]
@@ -111,7 +111,7 @@ def _choice(group: str, legend: str, options: Sequence[tuple[str, str]], *, chec
     return f"<fieldset><legend>{legend}</legend>{''.join(buttons)}</fieldset>"
 
 
-def _article(case: Case, target: str, key: str, system: str) -> str:
+def _article(case: Case, target: str, key: str, base: str, system: str) -> str:
     language = case.gold.language or target
     verdicts = {
         "fixed": ("wrong", "right"),
@@ -121,7 +121,7 @@ def _article(case: Case, target: str, key: str, system: str) -> str:
     theirs, ours = verdicts[case.kind]
     rows = [
         _row("gold", case.gold, case.gold.spans or (), language),
-        _row(f"{BASE} ({theirs})", case.gold, case.theirs, language),
+        _row(f"{base} ({theirs})", case.gold, case.theirs, language),
         _row(f"{system} ({ours})", case.gold, case.ours, language),
     ]
     for source, similarity in case.neighbours:

@@ -14,7 +14,7 @@ from metacross.study.study_report.document import (
     Table,
 )
 from metacross.study.study_report.entries import signed
-from metacross.study.study_report.results_grid import BASE, ResultsGrid, spread
+from metacross.study.study_report.results_grid import ResultsGrid, spread
 from metacross.study.study_report.score_tables import mean_difference
 
 
@@ -30,7 +30,7 @@ def _blocks(grid: ResultsGrid) -> Iterator[Block]:
     )
     for setting in grid.settings:
         yield _f1_map(grid, setting)
-        if BASE in grid.systems(setting) and len(grid.systems(setting)) > 1:
+        if grid.reference in grid.systems(setting) and len(grid.systems(setting)) > 1:
             yield _difference_map(grid, setting)
 
 
@@ -60,11 +60,13 @@ def _f1_entry(value: float | None, low: float, high: float) -> Entry:
 def _difference_map(grid: ResultsGrid, setting: str) -> Table:
     values = {
         system: [
-            mean_difference(grid.at(setting, system, target), grid.at(setting, BASE, target))
+            mean_difference(
+                grid.at(setting, system, target), grid.at(setting, grid.reference, target)
+            )
             for target in grid.targets_in(setting)
         ]
         for system in grid.systems(setting)
-        if system != BASE
+        if system != grid.reference
     }
     furthest = _furthest([value for row in values.values() for value in row])
     rows = [
@@ -72,7 +74,7 @@ def _difference_map(grid: ResultsGrid, setting: str) -> Table:
         for system, row in values.items()
     ]
     return Table(
-        f"Difference to {BASE} in points, {setting}",
+        f"Difference to {grid.reference} in points, {setting}",
         ("system", *grid.targets_in(setting)),
         tuple(rows),
     )

@@ -9,9 +9,6 @@ from typing import TypeAlias
 
 from metacross.study.results import Cell, Reading
 
-BASE = "base"
-"""The system that the others are compared with."""
-
 Seeds: TypeAlias = Mapping[int, Cell]
 """The cells of a place of a table, by seed."""
 
@@ -95,12 +92,18 @@ class ResultsGrid:
         return max(map(len, places))
 
     @property
+    def reference(self) -> str:
+        """The system that the others are compared with: base, or else the first."""
+        systems = self.systems()
+        return "base" if "base" in systems else systems[0]
+
+    @property
     def challenger(self) -> str | None:
-        """The system whose adaptation is looked into: ours, or else the first that adapts; None
+        """The system whose adaptation is looked into: ours, or else the last that adapts; None
         where none does.
         """
         adapting = _in_order(c.system for c in self.cells if "adapted" in c.readings)
-        return "ours" if "ours" in adapting else next(iter(adapting), None)
+        return "ours" if "ours" in adapting else next(reversed(adapting), None)
 
 
 def spread(cells: Seeds, reading: Reading | None = None) -> Spread | None:

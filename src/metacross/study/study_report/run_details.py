@@ -99,7 +99,7 @@ def _digests_table(cells: Sequence[Cell]) -> Table:
     used: dict[tuple[str, str, str], None] = {}
     for cell in cells:
         for what, digest in cell.digests.items():
-            target = f" {cell.target}" if what == "target corpus" else ""
+            target = f" {cell.target}" if what.startswith("target ") else ""
             types = ", ".join(cell.types) if "corpus" in what else ""
             used[(f"{what}{target}", types, digest)] = None
     rows = [

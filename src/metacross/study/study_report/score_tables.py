@@ -23,7 +23,7 @@ from metacross.study.study_report.entries import (
     spread_entry,
 )
 from metacross.study.study_report.evidence import Evidence, compared_systems
-from metacross.study.study_report.results_grid import BASE, ResultsGrid, Seeds, average, spread
+from metacross.study.study_report.results_grid import ResultsGrid, Seeds, average, spread
 
 
 def scores_section(grid: ResultsGrid, evidence: Evidence) -> Section:
@@ -44,7 +44,7 @@ def _blocks(grid: ResultsGrid, evidence: Evidence) -> Iterator[Block]:
 
 
 def _has_differences(grid: ResultsGrid, setting: str) -> bool:
-    return BASE in grid.systems(setting) and len(grid.systems(setting)) > 1
+    return grid.reference in grid.systems(setting) and len(grid.systems(setting)) > 1
 
 
 def score_table(grid: ResultsGrid, setting: str) -> Table:
@@ -94,13 +94,13 @@ def _average_caption(grid: ResultsGrid, setting: str) -> str:
 def difference_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Table:
     """The other systems against the base on each target, with the significance, and on average."""
     targets, shared = grid.targets_in(setting), grid.shared_targets(setting)
-    rows = []
+    base, rows = grid.reference, []
     for system in grid.systems(setting):
-        if system == BASE:
+        if system == base:
             continue
         entries, points = [], {}
         for target in targets:
-            ours, theirs = grid.at(setting, system, target), grid.at(setting, BASE, target)
+            ours, theirs = grid.at(setting, system, target), grid.at(setting, base, target)
             points[target] = mean_difference(ours, theirs)
             entries.append(
                 difference_entry(points[target], compared_systems(evidence, ours, theirs))
@@ -109,7 +109,7 @@ def difference_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Tab
         whole = statistics.fmean(known) if known and len(known) == len(shared) else None
         rows.append(Row(system, (*entries, difference_entry(whole, None))))
     return Table(
-        f"Difference to {BASE} in points of F1, {setting}: mean over the seeds that both have. "
+        f"Difference to {base} in points of F1, {setting}: mean over the seeds that both have. "
         f"{_average_caption(grid, setting)}{significance_caption(grid, evidence)}",
         ("system", *targets, "average"),
         tuple(rows),

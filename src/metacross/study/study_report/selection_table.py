@@ -31,8 +31,10 @@ def selection_section(grid: ResultsGrid) -> Section:
             if choices is not None:
                 rows.append(Row(system, _entries(choices), group=target))
     table: Block = Table(
-        f"F1 in points, not adapted, {setting}: mean over seeds. The best validation on the target "
-        "is an oracle: it needs the labels that are to be predicted.",
+        f"F1 in points, not adapted, {setting}: mean over seeds, on a sample of each target's "
+        "sentences (probe_sentences of the study, 500 unless changed), so not the figures of the "
+        "tables above. The best validation on the target is an oracle: it needs the labels that "
+        "are to be predicted.",
         ("system", "source dev", "last", "best on target (oracle)", "source dev - oracle"),
         tuple(rows),
     )
