@@ -16,7 +16,8 @@ from metacross.model.tagger import Example, Tagger
 from metacross.model.workers import Workers
 from metacross.transfer.recording import Recorder, Recording
 
-_RECORDED_PIECES = 128  # of source sentences that go through the network together
+_RECORDED_AT_ONCE = 56 * 2**20  # bytes of what is recorded of sentences together, in each thread
+_MOST_PIECES = 512  # of sentences recorded together
 
 
 class Records:
@@ -86,7 +87,8 @@ class Records:
         self, examples: Mapping[int, Example], free: Sequence[int], workers: Workers
     ) -> None:
         """Record sentences into as many free slots; nothing is held until all are there."""
-        batches = list(_batches(examples, workers.n))
+        most = min(_MOST_PIECES, _RECORDED_AT_ONCE // self._known_layout.piece_bytes)
+        batches = list(_batches(examples, workers.n, most))
         parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
 
         def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
@@ -199,16 +201,17 @@ def _layout_of(recording: Recording) -> _Layout:
     )
 
 
-def _batches(examples: Mapping[int, Example], n_workers: int) -> Iterator[list[int]]:
-    """Positions of sentences of like lengths, about as many pieces in each batch, and about as many
-    batches for each worker.
+def _batches(examples: Mapping[int, Example], n_workers: int, most: int) -> Iterator[list[int]]:
+    """Positions of sentences of like lengths, at most about so many pieces in each batch, and as
+    many batches for each worker.
     """
     batch: list[int] = []
     n_pieces = 0
     n_all = sum(example.n_pieces for example in examples.values())
-    most = n_all / n_workers / max(1, math.ceil(n_all / n_workers / _RECORDED_PIECES))
+    share = n_all / n_workers
+    wanted = share / max(1, math.ceil(share / max(1, most)))
     for position in sorted(examples, key=lambda p: examples[p].n_pieces):
-        if batch and n_pieces >= most:
+        if batch and n_pieces >= wanted:
             yield batch
             batch, n_pieces = [], 0
         batch.append(position)
