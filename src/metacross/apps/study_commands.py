@@ -163,6 +163,9 @@ def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> 
                 view.show(len(keys & folder.done()))
                 time.sleep(1)
     finally:
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
         for number, handler in before.items():
             signal.signal(number, handler)
     if any(process.returncode for process in processes):

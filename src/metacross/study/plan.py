@@ -249,16 +249,14 @@ def _target(name: str, study: Study) -> Target:
     corpus = read_corpus(study.data.targets[name], language=name)
     file = study.data.target_train.get(name)
     train = None if file is None else read_corpus(file, language=name)
-    odd = (
-        [label for label in train.entities_by_type if label not in corpus.entities_by_type]
-        if train
-        else []
-    )
-    if train is not None and odd:
-        raise DataError(
-            f"{train.name}: expected the types {', '.join(corpus.entities_by_type)} of "
-            f"{corpus.name}, found {', '.join(odd)} too; see metacross convert --drop"
-        )
+    if train is not None:
+        known = corpus.entities_by_type
+        odd = [label for label in train.entities_by_type if label not in known]
+        if odd:
+            raise DataError(
+                f"{train.name}: expected the types {', '.join(known)} of {corpus.name}, "
+                f"found {', '.join(odd)} too; see metacross convert --drop"
+            )
     return Target(name, corpus, train)
 
 

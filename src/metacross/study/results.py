@@ -207,7 +207,7 @@ def _sentence_line(sentence: LabelledSentence) -> str:
 
 
 def _lines_of(path: Path) -> list[str]:
-    """None where there is no such file."""
+    """No lines where there is no such file."""
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

@@ -100,7 +100,7 @@ class Records:
             vectors = list(workers.each(recorded, parts))
         for (batch, slots), own in zip(parts, vectors, strict=True):
             self._slots.update(zip(batch, slots, strict=True))
-            self._vectors.update(zip(batch, own.unbind(), strict=True))
+            self._vectors.update((p, row.clone()) for p, row in zip(batch, own, strict=True))
         del self._pool.free[len(self._pool.free) - len(free) :]
         self.n_recorded += len(examples)
 
