@@ -19,6 +19,10 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def as_yaml(self) -> str:
+        """The group as it can be read again."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
 
 Whole = TypeVar("Whole", bound=Section)
 
@@ -156,10 +160,6 @@ class Settings(Section):
     fine_tuning: FineTuningSettings = FineTuningSettings()
     data: DataSettings = DataSettings()
     run: RunSettings = RunSettings()
-
-    def as_yaml(self) -> str:
-        """The recipe as it can be read again."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
 def recipe_names() -> list[str]:

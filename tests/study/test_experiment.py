@@ -220,6 +220,7 @@ def test_an_unknown_study_and_bad_files_are_told_in_one_line(run, corpora, tmp_p
             ("experiment", "zero-shot", "--target", "aa=x.conll", "--target", "aa=y.conll"),
             "--target: expected a file for each language, found x.conll and y.conll for aa",
         ),
+        (("experiment", "zero-shot", "--output", corpora["aa"]), "expected a folder for the study"),
         (("compare", corpora["aa"], tmp_path / "none"), "found nothing"),
         (("compare", corpora["aa"], corpora["aa"]), "found the same twice"),
         (("compare", tmp_path, tmp_path), "expected a study with results.jsonl"),
@@ -282,6 +283,21 @@ def test_results_without_anything_else_are_kept_and_not_made_again(study_file, t
     assert run("experiment", study_file, "--output", alone).code == 0
     assert StudyFolder(alone).cells() == StudyFolder(tmp_path / "out").cells()
     assert not (alone / "runs").exists()
+
+
+def test_the_study_that_is_kept_asks_for_the_same_results(study_file, tmp_path, run):
+    one_unit(study_file)
+    output = tmp_path / "out"
+    change = ("--set", "direct.steps=3", "--seeds", "7")
+    assert run("experiment", study_file, *change, "--output", output).code == 0
+    cells = StudyFolder(output).cells()
+    kept = (output / "study.yaml").rename(tmp_path / "study.yaml")
+    assert run("experiment", kept, "--output", output).code == 0
+    assert StudyFolder(output).cells() == cells
+    assert {cell.key for cell in planned(units_of(load_study(str(kept), {})))} == {
+        cell.key for cell in cells
+    }
+    assert "    seeds:\n    - 7\n" in (output / "report.md").read_text()
 
 
 def test_a_cut_off_line_of_validations_does_not_stop_a_study(study_file, tmp_path, run):

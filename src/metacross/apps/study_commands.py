@@ -80,6 +80,8 @@ def experiment_command(
     if dry_run:
         _show_plan(wanted, cells, folder)
         return
+    if share is None:
+        folder.keep_study(wanted)
     if jobs > 1:
         _share_out(jobs, cells, folder)
     elif share is not None:

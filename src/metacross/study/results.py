@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from metacross.errors import DataError
+from metacross.study.plan import Study
 from metacross.study.scoring import Report, Score
 from metacross.text.reading import read_corpus
 from metacross.text.sentences import Corpus, Span
@@ -107,7 +108,7 @@ class LabelledSentence:
 
 
 class StudyFolder:
-    """A folder with ``results.jsonl``, the predictions of each cell and the study's corpora."""
+    """A folder with ``results.jsonl``, the study, the predictions of each cell and the corpora."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -116,6 +117,22 @@ class StudyFolder:
     def results(self) -> Path:
         """The lines."""
         return self.folder / "results.jsonl"
+
+    @property
+    def study(self) -> Path:
+        """The study as it was run last, whole."""
+        return self.folder / "study.yaml"
+
+    def keep_study(self, study: Study) -> None:
+        """Keep the study, for whoever wants to make it again."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise DataError(
+                f"{self.folder}: expected a folder for the study, but {problem.strerror}; choose "
+                "another with --output"
+            ) from None
+        write_whole(self.study, [study.as_yaml()])
 
     def cells(self) -> list[Cell]:
         """All cells so far; none where nothing was done yet."""

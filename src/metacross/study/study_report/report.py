@@ -33,14 +33,15 @@ def write_report(folder: StudyFolder, title: str) -> Path:
     if not cells:
         raise DataError(f"{folder.results}: expected results of a study, found none")
     grid, evidence = ResultsGrid.of(cells), Evidence(folder)
-    facts, sections = _facts(grid, evidence), _sections(grid, evidence)
+    study = folder.study.read_text(encoding="utf-8") if folder.study.exists() else None
+    facts, sections = _facts(grid, evidence), _sections(grid, evidence, study)
     path = folder.folder / "report.html"
     write_whole(path, [_html(title, facts, sections)])
     write_whole(folder.folder / "report.md", [_markdown(title, facts, sections)])
     return path
 
 
-def _sections(grid: ResultsGrid, evidence: Evidence) -> list[Section]:
+def _sections(grid: ResultsGrid, evidence: Evidence, study: str | None) -> list[Section]:
     sections = [
         scores_section(grid, evidence),
         adaptation_section(grid, evidence),
@@ -53,7 +54,7 @@ def _sections(grid: ResultsGrid, evidence: Evidence) -> list[Section]:
     sections.append(selection_section(grid))
     if evidence.keeps_any(grid.cells):
         sections.append(case_section(grid, evidence))
-    return [*sections, runs_section(grid)]
+    return [*sections, runs_section(grid, study)]
 
 
 def _facts(grid: ResultsGrid, evidence: Evidence) -> list[str]:

@@ -21,31 +21,36 @@ from metacross.study.study_report.document import (
 )
 from metacross.study.study_report.results_grid import ResultsGrid
 
-_COMMANDS = """\
-metacross experiment STUDY --encoder ENCODER --source SOURCE --dev DEV --target LANGUAGE=FILE \\
-  --train LANGUAGE=FILE --seeds 1,2,3 --output FOLDER
+_WHOLE = "metacross experiment study.yaml --output FOLDER\n"
+_ALONE = """\
 metacross train RECIPE.yaml --source SOURCE --dev DEV --encoder ENCODER --seed SEED --output MODEL
 metacross evaluate MODEL TARGET
 """
 
 
-def runs_section(grid: ResultsGrid) -> Section:
-    """Runs, versions, digests and recipes."""
-    return Section("runs", "Runs", tuple(_blocks(grid)))
+def runs_section(grid: ResultsGrid, study: str | None) -> Section:
+    """Runs, versions, digests and recipes; ``study`` is the study as YAML, where it was kept."""
+    return Section("runs", "Runs", tuple(_blocks(grid, study)))
 
 
-def _blocks(grid: ResultsGrid) -> Iterator[Block]:
+def _blocks(grid: ResultsGrid, study: str | None) -> Iterator[Block]:
     yield _runs_table(grid)
     yield _versions_table(grid.cells)
     yield _digests_table(grid.cells)
     yield Heading("Make it again")
+    if study is not None:
+        yield Paragraph(
+            "The whole study, or what is missing of it; study.yaml lies beside this report, and "
+            "its files are looked for from where the command is run:"
+        )
+        yield Code(_WHOLE)
+        yield Folded("study.yaml", (Code(study),))
     yield Paragraph(
-        "The first command makes the whole study again, or what is missing of it. To train one of "
-        "its systems alone, save a recipe from below as YAML: corpora and encoder with the digests "
-        "above give the same results on the same kind of machine. Types that a run does not list "
-        "were made O in its source, with data.drop."
+        "One system alone, with a recipe from below saved as YAML: corpora and encoder with the "
+        "digests above give the same results on the same kind of machine. Types that a run does "
+        "not list were made O in its source, with data.drop."
     )
-    yield Code(_COMMANDS)
+    yield Code(_ALONE)
     yield Heading("Recipes")
     for system in grid.systems():
         yield from _recipes(system, [cell for cell in grid.cells if cell.system == system])
