@@ -83,6 +83,7 @@ class ScheduleSettings(Section):
 
     decay: Literal["constant", "linear"] = Field("constant", description="after the warm-up")
     warmup: float = Field(0.0, ge=0, lt=1, description="share of the steps with a rising rate")
+    inner: bool = Field(True, description="the inner rate changes as well as the outer one")
 
 
 class MetaSettings(Section):

@@ -124,15 +124,20 @@ def test_the_meta_update_does_not_depend_on_the_order_of_tasks_beyond_rounding(e
         assert torch.allclose(first[name], second[name], atol=1e-5), name
 
 
-def test_the_meta_update_is_one_adam_step_against_the_sum_of_the_tasks_gradients(encoders):
-    recipe = load_settings("paper", [*tiny.FAST, "masking.ratio=0", "meta.tasks_per_step=3"])
-    tagger = tagger_on(encoders["bert"])
-    for module in tagger.network.modules():  # so that training draws nothing at random
+def without_dropout(tagger):
+    """So that training draws nothing at random."""
+    for module in tagger.network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
         if hasattr(module, "dropout_prob"):
             module.dropout_prob = 0.0
     tagger.network.config.attention_probs_dropout_prob = 0.0
+    return tagger
+
+
+def test_the_meta_update_is_one_adam_step_against_the_sum_of_the_tasks_gradients(encoders):
+    recipe = load_settings("paper", [*tiny.FAST, "masking.ratio=0", "meta.tasks_per_step=3"])
+    tagger = without_dropout(tagger_on(encoders["bert"]))
     examples = tagger.examples(tiny.corpus(5))
     tasks = [Task(0, (1, 2)), Task(1, (3, 4)), Task(2, (0, 4))]
     sums = None
@@ -149,6 +154,20 @@ def test_the_meta_update_is_one_adam_step_against_the_sum_of_the_tasks_gradients
         wanted = old - recipe.meta.outer_rate * total / (total.abs() + 1e-8)
         clear = total.abs() > 1e-5  # elsewhere the sign is rounding
         assert torch.allclose(weight[clear], wanted[clear], atol=1e-4)
+
+
+@pytest.mark.parametrize("inner", [True, False])
+def test_the_inner_rate_keeps_to_the_schedule_if_it_is_told_to(encoders, inner):
+    """The first step of a warm-up has a rate of 0, at which adapting changes nothing."""
+    schedule = ["schedule.warmup=0.5", f"schedule.inner={str(inner).lower()}"]
+    still = ["masking.ratio=0", "meta.tasks_per_step=1", "encoder.dropout=0"]
+    recipe = load_settings("paper", [*tiny.FAST, *still, *schedule])
+    tagger = without_dropout(tagger_on(encoders["bert"]))
+    examples = tagger.examples(tiny.corpus(3))
+    plain = float(tagger.loss(tagger.batch(examples[:1]), max_weight=recipe.loss.max_weight))
+    adam = Adam(tagger.trainable, recipe.optimiser)
+    told = maml_step(tagger, examples, [Task(0, (1, 2))], recipe, adam)(0)
+    assert (abs(told.loss - plain) < 1e-5) == inner
 
 
 def test_every_task_comes_once_an_epoch_in_an_order_that_depends_on_the_seed():

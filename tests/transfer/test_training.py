@@ -18,6 +18,7 @@ import tiny
 from metacross.errors import DataError, MetacrossError, ModelError, RunError
 from metacross.model.model_folder import is_model_folder
 from metacross.settings import load_settings
+from metacross.transfer.run_folder import RunFolder
 
 SHORT = ("meta.steps=10", "run.validate_every=4", "run.checkpoint_every=1", "encoder.dropout=0.3")
 
@@ -123,6 +124,15 @@ def test_a_finished_training_is_only_opened(encoders, tmp_path):
     model = train(tmp_path / "m", encoders["bert"], watchers=[watcher])
     assert watcher.done == []
     assert model.labels == ("LOC", "PER")
+
+
+def test_two_trainings_in_one_folder_are_refused(encoders, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.training.mkdir(parents=True)
+    with folder.alone(), pytest.raises(RunError, match="another process is training here"):
+        train(folder.folder, encoders["bert"])
+    train(folder.folder, encoders["bert"])
+    assert is_model_folder(folder.folder)
 
 
 def test_another_recipe_or_corpus_in_the_same_folder_is_refused(encoders, tmp_path):

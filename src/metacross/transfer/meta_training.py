@@ -41,6 +41,7 @@ def maml_step(
 
     def learnt(learner: Learner, number: int) -> StepResult:
         factor = rate_factor(settings.schedule, number, meta.steps)
+        inner_rate = meta.inner_rate * (factor if settings.schedule.inner else 1)
         losses = []
         with learner.block(), dropping_out(tagger, True):
             for draw in sampler.draws(number):
@@ -48,7 +49,7 @@ def maml_step(
                 support = [masker.support(Draw(p, draw.epoch)) for p in task.support]
                 query = masker.query(Draw(task.query, draw.epoch))
                 with seeded(seed, number, task.query):
-                    losses.append(learner.learn(support, query, rate=meta.inner_rate * factor))
+                    losses.append(learner.learn(support, query, rate=inner_rate))
         adam.step(learner.total, meta.outer_rate * factor)
         mean = sum(losses) / len(losses)
         return StepResult(loss=mean, n_items=len(losses), slowly=learner is textbook)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ from metacross.settings import Section
 from metacross.text.sentences import Corpus
 from metacross.text.writing import json_line, write_whole
 from metacross.transfer.checkpoints import History
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # Settings that change how a training runs but not what comes out of it, and names of things that
 # are compared by their content.
@@ -72,6 +78,24 @@ class RunFolder:
                 "begun": _now(),
             }
         )
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Refuse where another process trains in this folder; a process that ends, in whatever
+        way, no longer does.
+        """
+        with (self.training / "lock").open("w", encoding="utf-8") as lock:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise RunError(
+                        f"{self.folder}: another process is training here; wait for it, or choose "
+                        "another folder"
+                    ) from None
+                except OSError:  # a file system without locks
+                    pass
+            yield
 
     def end(self, history: History) -> None:
         """Add how it went."""

@@ -153,17 +153,18 @@ def _trained(
         checkpoint_every=settings.run.checkpoint_every,
     )
     keeper = CheckpointKeeper(run_folder.training)
-    history = run(
-        step,
-        state,
-        loop,
-        keeper=keeper,
-        validate=validate,
-        watchers=[JsonLog(run_folder.log), *watchers],
-    )
-    load_weights(parts.tagger.trainable, read_tensors(keeper.best))
-    run_folder.end(history)
-    save_model(parts, run_folder.folder)
+    with run_folder.alone():
+        history = run(
+            step,
+            state,
+            loop,
+            keeper=keeper,
+            validate=validate,
+            watchers=[JsonLog(run_folder.log), *watchers],
+        )
+        load_weights(parts.tagger.trainable, read_tensors(keeper.best))
+        run_folder.end(history)
+        save_model(parts, run_folder.folder)
     return Recogniser(parts)
 
 
