@@ -114,6 +114,28 @@ def test_neighbours_are_shown_with_their_entities(run, trained_folder):
     assert len(as_json) == model.settings.retrieval.neighbours
 
 
+def test_a_trained_model_can_be_told_to_adapt_otherwise(run, trained_folder, files):
+    def evaluated(*arguments):
+        told = json.loads(run("evaluate", trained_folder, files["target"], *arguments).out)
+        return told[0]["plain"]["overall"], told[0]["adapted"]["overall"]
+
+    plain, _ = evaluated("--json")
+    still = evaluated("--json", "--set", "adaptation.rate=1e-12")
+    assert still == (plain, plain)
+    rate, neighbours = "adaptation.rate=3.0", "retrieval.neighbours=5"
+    spoilt = evaluated("--json", "--set", rate)
+    assert spoilt[0] == plain != spoilt[1]
+    model = metacross.load(trained_folder, device="cpu", settings=[rate, neighbours])
+    assert len(model.predict(("ana", "in", "oslo")).neighbours) == 5
+    for change, says in [
+        ("encoder.dropout=0.5", "encoder.dropout: expected a setting that a trained model can"),
+        ("adaptation.rat=0.5", "did you mean rate?"),
+    ]:
+        outcome = run("evaluate", trained_folder, files["target"], "--set", change)
+        assert outcome.code == 1
+        assert says in outcome.err
+
+
 def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder, files, tmp_path):
     def tune(name, seed):
         folder = tmp_path / name

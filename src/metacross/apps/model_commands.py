@@ -55,6 +55,10 @@ class Engine(str, Enum):
 
 
 EngineOption: TypeAlias = Annotated[Engine, typer.Option("--engine", help="How to adapt.")]
+AdaptationOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Adapt otherwise: adaptation.rate=3e-5. Repeatable."),
+]
 
 
 class OutputFormat(str, Enum):
@@ -144,6 +148,7 @@ def evaluate_command(
     drop: DropOption = None,
     device: DeviceOption = "auto",
     engine: EngineOption = Engine.FAST,
+    set_: AdaptationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled files, with and without adaptation side by side."""
@@ -153,7 +158,7 @@ def evaluate_command(
     from metacross.study.evaluation import evaluate
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device, engine=engine.value)
+    recogniser = load(model, device=device, engine=engine.value, settings=set_ or ())
     results = []
     for corpus in corpora:
         with counting(f"adapting to {Path(corpus.name).name}", len(corpus)) as progress:
@@ -188,6 +193,7 @@ def predict_command(
     encoding: EncodingOption = "utf-8",
     device: DeviceOption = "auto",
     engine: EngineOption = Engine.FAST,
+    set_: AdaptationOption = None,
 ) -> None:
     """Find entities, sentence by sentence, as the text comes in."""
     options = ReadOptions(format=format_, encoding=encoding)
@@ -199,7 +205,7 @@ def predict_command(
 
     from metacross.transfer.recogniser import load
 
-    recogniser = load(model, device=device, engine=engine.value)
+    recogniser = load(model, device=device, engine=engine.value, settings=set_ or ())
     at_once = 512 if file != "-" else 1 if sys.stdin.isatty() else 64  # who waits at a pipe?
     given = chain([first], sentences)
     for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):

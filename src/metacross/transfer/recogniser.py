@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from torch import Tensor
 
-from metacross.errors import DataError, ModelError
+from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.devices import seeded
 from metacross.model.model_folder import Memory, ModelParts, load_model, save_model
 from metacross.model.tagger import Example
+from metacross.settings import Settings, settings_from, with_overrides
 from metacross.text.reading import unlabelled
 from metacross.text.sentences import Sentence
 from metacross.text.splitting import split_text
@@ -26,6 +28,8 @@ from metacross.transfer.prediction import (
 )
 from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.retrieval import Neighbour, index_of
+
+_FREE = ("retrieval.neighbours", "retrieval.skipped", "retrieval.search", "run.record_megabytes")
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
 Progress: TypeAlias = Callable[[int], None]
@@ -205,6 +209,30 @@ class Recogniser:
         return self._support[position]
 
 
-def load(folder: str | Path, *, device: str = "auto", engine: EngineName = "fast") -> Recogniser:
-    """Open a model that was saved. The ``textbook`` engine gives the same results, slower."""
-    return Recogniser(load_model(folder, device=device), engine=engine)
+def load(
+    folder: str | Path,
+    *,
+    device: str = "auto",
+    engine: EngineName = "fast",
+    settings: Iterable[str] = (),
+) -> Recogniser:
+    """Open a model that was saved. The ``textbook`` engine gives the same results, slower.
+
+    ``settings`` change how the model adapts, as in ``["adaptation.rate=3e-5"]``.
+    """
+    parts = load_model(folder, device=device)
+    changed = settings_from(with_overrides(parts.settings.model_dump(), settings))
+    _check_still_free(parts.settings, changed)
+    return Recogniser(replace(parts, settings=changed), engine=engine)
+
+
+def _check_still_free(before: Settings, after: Settings) -> None:
+    """Refuse changes to what a model was trained with."""
+    for section, values in before.model_dump().items():
+        for key, value in values.items():
+            free = section == "adaptation" or f"{section}.{key}" in _FREE
+            if not free and getattr(getattr(after, section), key) != value:
+                raise SettingsError(
+                    f"{section}.{key}: expected a setting that a trained model can still change "
+                    f"(adaptation.*, {', '.join(_FREE)}); for others train anew"
+                )
