@@ -158,6 +158,22 @@ def test_several_processes_share_the_work(study_file, tmp_path, monkeypatch):
     assert len(StudyFolder(output).cells()) == 8
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_systems_with_the_same_recipe_share_a_training(study_file, tmp_path, jobs):
+    values = json.loads(study_file.read_text())
+    values |= {"systems": {"one": [], "other": ["masking.ratio=0"], "twin": []}, "seeds": [1]}
+    study_file.write_text(json.dumps(values))
+    output = tmp_path / "out"
+    command = [sys.executable, "-m", "metacross", "experiment", str(study_file), "--jobs"]
+    subprocess.run([*command, str(jobs), "--output", output], check=True, capture_output=True)
+    trained = {folder.name.split("_")[0] for folder in (output / "runs").iterdir()}
+    assert trained == {"one", "other"}
+    readings = {(c.system, c.target): c.readings for c in StudyFolder(output).cells()}
+    for target in ("aa", "bb"):
+        assert readings["twin", target] == readings["one", target]
+    assert "The same recipe, trained once: one, twin." in (output / "report.md").read_text()
+
+
 def test_shares_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path, run):
     values = json.loads(study_file.read_text())
     values |= {"shares": [0, 0.25], "seeds": [1]}

@@ -86,7 +86,8 @@ def experiment_command(
         _share_out(jobs, cells, folder)
     elif share is not None:
         number, n_shares = (int(part) for part in share.split("/"))
-        _run(units[number::n_shares], cells, folder, wanted)
+        trainings = [*dict.fromkeys(unit.folder for unit in units)][number::n_shares]
+        _run([unit for unit in units if unit.folder in trainings], cells, folder, wanted)
         return
     else:
         _run(units, cells, folder, wanted)
@@ -188,7 +189,7 @@ def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) 
 
     done = folder.done()
     missing = [cell for cell in cells if cell.key not in done]
-    trainings = {id(cell.unit): cell.unit for cell in cells}
+    trainings = {cell.unit.folder for cell in cells}
     table = Table(title=study.title, title_justify="left")
     for heading in ("system", "seeds", "types", "targets", "settings", "results", "done"):
         table.add_column(heading)

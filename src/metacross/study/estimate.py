@@ -23,6 +23,7 @@ def seconds_of(cells: Sequence[PlannedCell], probe_sentences: int) -> float:
     Every system is trained for a few steps and labels a few sentences; fine-tuning is not counted.
     """
     total = 0.0
+    trained: set[str] = set()
     speeds: dict[str, tuple[float, float, float]] = {}
     for unit in _units(cells):
         if unit.system not in speeds:
@@ -32,7 +33,10 @@ def seconds_of(cells: Sequence[PlannedCell], probe_sentences: int) -> float:
         meta = settings.run.method == "meta"
         n_steps = settings.meta.steps if meta else settings.direct.steps
         n_validated = len(unit.dev) + probe_sentences * len(unit.targets)
-        total += step * n_steps + plain * n_validated * -(-n_steps // settings.run.validate_every)
+        n_validations = -(-n_steps // settings.run.validate_every)
+        if unit.folder not in trained:
+            total += step * n_steps + plain * n_validated * n_validations
+            trained.add(unit.folder)
         own = [cell for cell in cells if cell.unit is unit]
         total += sentence * sum(len(cell.target.corpus) for cell in own)
     return total

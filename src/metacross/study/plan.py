@@ -123,9 +123,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A system to train with a seed, for the targets that have just these types."""
+    """A system to train with a seed, for the targets that have just these types.
+
+    ``trained_as`` is the first system with the same recipe, whose training serves both.
+    """
 
     system: str
+    trained_as: str
     seed: int
     types: tuple[str, ...]
     settings: Settings
@@ -137,7 +141,7 @@ class Unit:
     @property
     def folder(self) -> str:
         """Name of the folder of its training."""
-        return f"{self.system}_{'-'.join(self.types)}_seed-{self.seed}"
+        return f"{self.trained_as}_{'-'.join(self.types)}_seed-{self.seed}"
 
     @property
     def title(self) -> str:
@@ -181,15 +185,24 @@ def setting_name(share: float) -> str:
 def units_of(study: Study) -> list[Unit]:
     """All trainings of a study; seed after seed, so that what is there early is comparable."""
     source, dev, targets = _corpora(study)
-    units = []
+    units: list[Unit] = []
     by_types = _by_types(source, targets)
     read = {types: _with_types(types, source, dev) for types in by_types}
     for seed in study.seeds:
         for types, own in by_types.items():
             for system, changes in study.systems.items():
                 settings = _settings(study, [*study.change, *changes, f"run.seed={seed}"])
+                trained_as = next(
+                    (
+                        unit.trained_as
+                        for unit in units
+                        if (unit.types, unit.settings) == (types, settings)
+                    ),
+                    system,
+                )
                 unit = Unit(
                     system=system,
+                    trained_as=trained_as,
                     seed=seed,
                     types=types,
                     settings=settings,

@@ -65,6 +65,7 @@ def _facts(grid: ResultsGrid, evidence: Evidence) -> list[str]:
         f"Settings: {', '.join(grid.settings)}. Seeds: {seeds}.",
         "F1 is phrase-level, as conlleval counts it.",
     ]
+    lines += [f"The same recipe, trained once: {', '.join(own)}." for own in _alike(grid)]
     missing = _n_missing(grid)
     if missing:
         lines.append(
@@ -84,6 +85,15 @@ def _facts(grid: ResultsGrid, evidence: Evidence) -> list[str]:
             "missing, there is no significance."
         )
     return lines
+
+
+def _alike(grid: ResultsGrid) -> list[list[str]]:
+    """Systems that share their trainings."""
+    by_trainings: dict[frozenset[str], list[str]] = {}
+    for system in grid.systems():
+        trainings = {cell.training.folder for cell in grid.cells if cell.system == system}
+        by_trainings.setdefault(frozenset(trainings), []).append(system)
+    return [own for own in by_trainings.values() if len(own) > 1]
 
 
 def _n_missing(grid: ResultsGrid) -> int:
