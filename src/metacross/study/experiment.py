@@ -29,7 +29,7 @@ from metacross.study.target_probe import TargetProbe
 from metacross.text.sentences import Corpus
 from metacross.transfer.prediction import Prediction
 from metacross.transfer.recogniser import Recogniser, load
-from metacross.transfer.run_folder import RunFolder
+from metacross.transfer.run_folder import RunFolder, corpus_digest
 from metacross.transfer.runs import fine_tune_model, train_model
 from metacross.transfer.training import Watcher
 
@@ -72,12 +72,18 @@ class PlannedCell:
 def planned(units: Sequence[Unit]) -> list[PlannedCell]:
     """All cells of a study in their order."""
     cells = []
+    known: dict[int, str] = {}  # each corpus is in many units
+
+    def digest(corpus: Corpus) -> str:
+        if id(corpus) not in known:
+            known[id(corpus)] = corpus_digest(corpus)
+        return known[id(corpus)]
+
     for unit in units:
         encoder = {"encoder": _encoder_digest(unit.settings.encoder.name)}
-        digests = {target.name: unit.digests(target) | encoder for target in unit.targets}
-        cells += [
-            PlannedCell(unit, target, share, digests[target.name]) for target, share in unit.parts
-        ]
+        for target, share in unit.parts:
+            digests = {what: digest(corpus) for what, corpus in unit.corpora(target).items()}
+            cells.append(PlannedCell(unit, target, share, digests | encoder))
     return cells
 
 

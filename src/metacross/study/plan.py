@@ -18,7 +18,7 @@ from metacross.settings import Section, Settings, checked, load_settings, yaml_m
 from metacross.text.bundled import TARGETS, bundled_corpus
 from metacross.text.reading import read_corpus
 from metacross.text.sentences import Corpus
-from metacross.transfer.run_folder import corpus_digest, decisive
+from metacross.transfer.run_folder import decisive
 
 _TRAIN = "target train corpus"
 _QUICK = (
@@ -153,16 +153,14 @@ class Unit:
         """Targets and shares to score it in."""
         return [(target, share) for target in self.targets for share in self.shares]
 
-    def digests(self, target: Target) -> dict[str, str]:
-        """What went in, beside the recipe."""
-        digests = {
-            "source corpus": corpus_digest(self.source),
-            "dev corpus": corpus_digest(self.dev),
-            "target corpus": corpus_digest(target.corpus),
+    def corpora(self, target: Target) -> dict[str, Corpus]:
+        """What goes in, beside the recipe."""
+        corpora = {
+            "source corpus": self.source,
+            "dev corpus": self.dev,
+            "target corpus": target.corpus,
         }
-        if target.train is not None:
-            digests[_TRAIN] = corpus_digest(target.train)
-        return digests
+        return corpora if target.train is None else corpora | {_TRAIN: target.train}
 
     def key(self, digests: Mapping[str, str], setting: str) -> str:
         """Stands for all that a result depends on."""
