@@ -205,7 +205,7 @@ def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():
     (unit, *_) = [unit for unit in units_of(study) if unit.system == "ours"]
     assert study.seeds == [1]
     assert unit.settings.meta.steps == 7
-    assert unit.settings.direct.steps == 60
+    assert unit.settings.direct.steps == 120
 
 
 @pytest.mark.parametrize(

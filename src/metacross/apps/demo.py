@@ -27,11 +27,8 @@ LANGUAGES = {"es": "Spanish", "nl": "Dutch", "de": "German", "fr": "French", "zh
 
 # Little text needs few steps.
 _STEPS = (
-    "direct.steps=150",
-    "direct.rate=1e-3",
+    "direct.steps=180",
     "meta.steps=180",
-    "meta.tasks_per_step=8",
-    "meta.outer_rate=1e-3",
     "run.validate_every=30",
     "run.checkpoint_every=30",
 )
@@ -88,7 +85,7 @@ def _trained(method: str, folder: Path, what: str) -> Recogniser:
     console.show(f"\nTraining [bold]{what}[/bold]")
     overrides = [*_STEPS, f"run.method={method}"]
     if method == "direct":
-        overrides += ["masking.ratio=0", "loss.max_weight=0"]
+        overrides += ["loss.max_weight=0"]
     return train(
         bundled_corpus("en", "train"),
         dev=bundled_corpus("en", "dev"),

@@ -22,11 +22,10 @@ from metacross.transfer.run_folder import decisive
 
 _TRAIN = "target train corpus"
 _QUICK = (
-    "direct.steps=60",
-    "direct.rate=1e-3",
+    "direct.steps=120",
+    "direct.batch=8",
     "meta.steps=120",
     "meta.tasks_per_step=8",
-    "meta.outer_rate=1e-3",
     "run.validate_every=30",
     "run.checkpoint_every=10",
 )
