@@ -164,7 +164,7 @@ def test_the_inner_rate_keeps_to_the_schedule_if_it_is_told_to(encoders, inner):
     recipe = load_settings("paper", [*tiny.FAST, *still, *schedule])
     tagger = without_dropout(tagger_on(encoders["bert"]))
     examples = tagger.examples(tiny.corpus(3))
-    plain = float(tagger.loss(tagger.batch(examples[:1]), max_weight=recipe.loss.max_weight))
+    plain = tagger.loss(tagger.batch(examples[:1]), max_weight=recipe.loss.max_weight).item()
     adam = Adam(tagger.trainable, recipe.optimiser)
     told = maml_step(tagger, examples, [Task(0, (1, 2))], recipe, adam)(0)
     assert (abs(told.loss - plain) < 1e-5) == inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -84,18 +85,24 @@ class RunFolder:
         """Refuse where another process trains in this folder; a process that ends, in whatever
         way, no longer does.
         """
-        with (self.training / "lock").open("w", encoding="utf-8") as lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise RunError(
-                        f"{self.folder}: another process is training here; wait for it, or choose "
-                        "another folder"
-                    ) from None
-                except OSError:  # a file system without locks
-                    pass
+        if fcntl is None:
             yield
+            return
+        folder = os.open(self.training, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise RunError(
+                f"{self.folder}: another process is training here; wait for it, or choose another "
+                "folder"
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
 
     def end(self, history: History) -> None:
         """Add how it went."""
