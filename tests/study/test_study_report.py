@@ -432,7 +432,9 @@ def test_a_mean_curve_has_the_steps_that_all_seeds_have():
 
 
 def test_a_chart_puts_larger_values_higher_and_names_its_lines():
-    chart = line_chart("T & t", "d", {"a<b": [(0, 1.0), (10, 3.0)], "c": [(0, 2.0)]}, "loss")
+    lines = {"a<b": [(0, 1.0), (10, 3.0)], "c": [(0, 2.0)]}
+    chart = line_chart("T & t", "d", lines, "loss", {"a<b": 0, "gone": 1, "c": 2})
+    assert re.findall(r"line colour-(\d)", chart) == ["0", "2"]
     assert "<title>T &amp; t</title><desc>d</desc>" in chart
     assert ">a&lt;b</text>" in chart
     (first_x, first_y), (last_x, last_y) = (
@@ -443,7 +445,7 @@ def test_a_chart_puts_larger_values_higher_and_names_its_lines():
 
 
 def test_a_chart_of_one_value_can_be_drawn():
-    assert "nan" not in line_chart("t", "d", {"a": [(5, 1.0)]}, "loss")
+    assert "nan" not in line_chart("t", "d", {"a": [(5, 1.0)]}, "loss", {"a": 0})
 
 
 def test_names_of_lines_stay_apart_and_in_the_picture():

@@ -39,13 +39,13 @@ def curves_section(grid: ResultsGrid) -> Section:
     for types in dict.fromkeys(cell.types for cell in cells):
         trained = [cell for cell in cells if cell.types == types]
         blocks.append(Heading(f"Trained on {', '.join(types)}"))
-        blocks += _charts(trained, ", ".join(types))
+        blocks += _charts(grid.systems(), trained, ", ".join(types))
     return Section("curves", "Learning curves", tuple(blocks))
 
 
-def _charts(cells: Sequence[Cell], types: str) -> Iterator[Block]:
+def _charts(systems: Sequence[str], cells: Sequence[Cell], types: str) -> Iterator[Block]:
     losses, f1s = {}, {}
-    for system in dict.fromkeys(cell.system for cell in cells):
+    for system in systems:
         own = [cell for cell in cells if cell.system == system]
         trainings = {cell.training.folder: cell.training for cell in own}.values()
         losses[system] = mean_curve([training.losses for training in trainings])
@@ -56,9 +56,9 @@ def _charts(cells: Sequence[Cell], types: str) -> Iterator[Block]:
 
 
 def mean_curve(curves: Sequence[Steps]) -> list[tuple[int, float]]:
-    """The mean of curves at the steps that all of them have."""
+    """The mean of curves at the steps that all of them have; nothing where there is none."""
     values = [dict(curve) for curve in curves]
-    shared = sorted(set.intersection(*(set(own) for own in values)))
+    shared = sorted(set.intersection(*(set(own) for own in values))) if values else []
     return [(step, statistics.fmean(own[step] for own in values)) for step in shared]
 
 
@@ -71,14 +71,16 @@ def _chart(
         return
     ends = "; ".join(f"{name} ends at {points[-1][1]:.{digits}f}" for name, points in there.items())
     title = f"{what} by step, trained on {types}"
-    picture = line_chart(title, f"A line for each system: {ends}.", there, what.split(" ")[0])
+    colours = {name: number for number, name in enumerate(lines)}  # the same in all charts
+    told = f"A line for each system: {ends}."
+    picture = line_chart(title, told, there, what.split(" ")[0], colours)
     yield Markup(
         f'<figure><figcaption class="quiet">{what}</figcaption>{scrolling(title, picture)}</figure>'
     )
-    yield Folded(f"{what} in figures ({types})", (_table(title, lines, digits),))
+    yield Folded(f"{what} in figures ({types})", (_table(title, there, digits),))
 
 
-def _table(title: str, lines: Mapping[str, Sequence[tuple[int, float]]], digits: int) -> Table:
+def _table(title: str, lines: Mapping[str, Points], digits: int) -> Table:
     values = {name: dict(points) for name, points in lines.items()}
     steps = sorted({step for own in values.values() for step in own})
     rows = [

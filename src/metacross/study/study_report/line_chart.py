@@ -30,7 +30,13 @@ class Axis:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
-def line_chart(title: str, description: str, lines: Mapping[str, Points], value_name: str) -> str:
+def line_chart(
+    title: str,
+    description: str,
+    lines: Mapping[str, Points],
+    value_name: str,
+    colours: Mapping[str, int],
+) -> str:
     """A picture of values by step, a line for each name; lines have at least one point."""
     steps = [step for points in lines.values() for step, _ in points]
     values = [value for points in lines.values() for _, value in points]
@@ -39,8 +45,8 @@ def line_chart(title: str, description: str, lines: Mapping[str, Points], value_
     ends = {name: up.place(points[-1][1]) for name, points in lines.items()}
     label_places = apart(ends, _LABEL_GAP)
     drawn = [
-        _line(number, name, points, (across, up), label_places[name])
-        for number, (name, points) in enumerate(lines.items())
+        _line(colours[name], name, points, (across, up), label_places[name])
+        for name, points in lines.items()
     ]
     width = _RIGHT + 20 + _LETTER_WIDTH * max(map(len, lines))
     return (
