@@ -25,6 +25,11 @@ from metacross.study.study_report.entries import (
 from metacross.study.study_report.evidence import Evidence, compared_systems
 from metacross.study.study_report.results_grid import ResultsGrid, Seeds, average, spread
 
+_PAPERS = (
+    " The paper's rows are averaged over the same targets; with another encoder and other "
+    "sentences, they are there to compare differences and not heights."
+)
+
 
 def scores_section(grid: ResultsGrid, evidence: Evidence) -> Section:
     """F1 in every setting."""
@@ -55,7 +60,7 @@ def score_table(grid: ResultsGrid, setting: str) -> Table:
         beside = _paper_row(grid, setting, system)
         if beside is not None:
             rows.append(beside)
-    papers = " In the paper's rows too." if any(row.quiet for row in rows) else ""
+    papers = _PAPERS if any(row.quiet for row in rows) else ""
     n_seeds = grid.most_seeds(setting)
     seeds = (
         f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed, no spread"
