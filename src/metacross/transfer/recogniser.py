@@ -29,7 +29,12 @@ from metacross.transfer.prediction import (
 from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.retrieval import Neighbour, index_of
 
-_FREE = ("retrieval.neighbours", "retrieval.skipped", "retrieval.search", "run.record_megabytes")
+_ADJUSTABLE = (
+    "retrieval.neighbours",
+    "retrieval.skipped",
+    "retrieval.search",
+    "run.record_megabytes",
+)
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
 Progress: TypeAlias = Callable[[int], None]
@@ -230,9 +235,9 @@ def _check_still_free(before: Settings, after: Settings) -> None:
     """Refuse changes to what a model was trained with."""
     for section, values in before.model_dump().items():
         for key, value in values.items():
-            free = section == "adaptation" or f"{section}.{key}" in _FREE
+            free = section == "adaptation" or f"{section}.{key}" in _ADJUSTABLE
             if not free and getattr(getattr(after, section), key) != value:
                 raise SettingsError(
                     f"{section}.{key}: expected a setting that a trained model can still change "
-                    f"(adaptation.*, {', '.join(_FREE)}); for others train anew"
+                    f"(adaptation.*, {', '.join(_ADJUSTABLE)}); for others train anew"
                 )
