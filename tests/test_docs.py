@@ -2,12 +2,14 @@
 
 import importlib
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 import yaml
 
 from metacross.settings import Settings, load_settings
+from metacross.study.plan import load_study
 
 ROOT = Path(__file__).parent.parent
 METHOD = (ROOT / "docs" / "method.md").read_text()
@@ -55,6 +57,14 @@ def test_a_setting_in_the_method_page_exists(setting):
     if section in Settings.model_fields:
         fields = type(getattr(Settings(), section)).model_fields
         assert key == "*" or key in fields
+
+
+def test_the_study_of_the_page_on_studies_is_one(write):
+    text = (ROOT / "docs" / "studies.md").read_text().split("significance.\n\n")[1]
+    study = load_study(write("x.yaml", textwrap.dedent(text.split("\n\n")[0])), {})
+    assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbours"]
+    for changes in study.systems.values():
+        load_settings(study.recipe, changes)
 
 
 def test_the_recipe_of_the_method_page_is_one(write):

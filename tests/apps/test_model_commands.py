@@ -152,9 +152,14 @@ def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder
     assert "use it without adaptation" in outcome.err
 
 
-def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(trained_folder):
+def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(run, trained_folder, files, tmp_path):
     tuning = metacross.load_settings("paper").fine_tuning
     assert (tuning.epochs, tuning.rate) == (10, 1e-5)
+    chosen = ["--set", "fine_tuning.epochs=3", "--set", "fine_tuning.rate=0.002"]
+    given = ["--sentences", "5", "--output", tmp_path / "a", *chosen]
+    assert run("fine-tune", trained_folder, files["target"], *given).code == 0
+    taken = metacross.load(tmp_path / "a", device="cpu").settings.direct
+    assert (taken.steps * taken.batch, taken.rate) == (3 * 5, 0.002)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 import tiny
 from metacross.errors import DataError, SettingsError
+from metacross.study import estimate
 from metacross.study.experiment import planned
 from metacross.study.plan import load_study, quick, study_names, units_of
 from metacross.study.results import StudyFolder
@@ -107,6 +108,21 @@ def test_labelled_target_text_counts_where_it_is_used(study_file, corpora):
     assert {(target, setting) for _, target, setting in changed} == {("aa", "50%")}
 
 
+@pytest.mark.parametrize(
+    ("change", "setting"),
+    [("fine_tuning.rate=0.5", "50%"), ("adaptation.rate=0.5", "zero-shot")],
+)
+def test_what_comes_after_training_counts_where_it_is_used(study_file, corpora, change, setting):
+    def keys(*changes):
+        train = {"target_train": {"aa": corpora["aa"], "bb": corpora["bb"]}}
+        study = load_study(str(study_file), {"shares": [0, 0.5]}, data=train, settings=changes)
+        return [(cell.key, cell.setting) for cell in planned(units_of(study))]
+
+    changed = {*keys(change)} - {*keys()}
+    assert {of for _, of in changed} == {setting}
+    assert len(changed) == len(keys()) / 2
+
+
 def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_path, run):
     output = tmp_path / "out"
     first = run("experiment", study_file, "--output", output)
@@ -171,7 +187,32 @@ def test_systems_with_the_same_recipe_share_a_training(study_file, tmp_path, job
     readings = {(c.system, c.target): c.readings for c in StudyFolder(output).cells()}
     for target in ("aa", "bb"):
         assert readings["twin", target] == readings["one", target]
-    assert "The same recipe, trained once: one, twin." in (output / "report.md").read_text()
+    assert "One training serves one, twin." in (output / "report.md").read_text()
+
+
+def test_systems_that_differ_after_training_share_it_and_come_out_as_if_alone(
+    study_file, corpora, tmp_path, run
+):
+    after = ["adaptation.rate=0.1", "fine_tuning.rate=0.05"]
+
+    def cells(name, systems):
+        values = json.loads(study_file.read_text())
+        values |= {"systems": systems, "seeds": [1], "shares": [0, 0.25]}
+        values["data"] |= {"targets": {"aa": corpora["aa"]}}
+        values["data"] |= {"target_train": {"aa": corpora["train"]}}
+        study_file.write_text(json.dumps(values))
+        done = run("experiment", study_file, "--output", tmp_path / name)
+        assert done.code == 0, done.err
+        return {(c.system, c.setting): c for c in StudyFolder(tmp_path / name).cells()}
+
+    together = cells("together", {"one": [], "other": after})
+    alone = cells("alone", {"other": after})
+    assert len([*(tmp_path / "together" / "runs").iterdir()]) == 1
+    for setting, reading in (("zero-shot", "adapted"), ("25%", "plain")):
+        shared = together["other", setting]
+        assert shared.readings == alone["other", setting].readings
+        assert shared.readings[reading] != together["one", setting].readings[reading]
+        assert shared.recipe["adaptation"]["rate"] == 0.1
 
 
 def test_shares_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path, run):
@@ -198,6 +239,19 @@ def test_a_dry_run_tells_the_plan_and_trains_nothing(study_file, tmp_path, run):
     assert "8 trainings, 8 results, 0 of them there" in " ".join(told.out.split())
     assert "minutes" in told.out
     assert not (tmp_path / "out").exists()
+
+
+def test_an_estimate_does_not_count_a_training_that_is_there(
+    study_file, tmp_path, run, monkeypatch
+):
+    one_unit(study_file)
+    monkeypatch.setattr(estimate, "_speed", lambda _unit: (10, 0.1, 0))
+    cells = planned(units_of(load_study(str(study_file), {})))
+    runs = StudyFolder(tmp_path / "out").runs
+    labelling = 0.1 * len(cells[0].target.corpus)
+    assert estimate.seconds_of(cells, runs, 0) == pytest.approx(10 * 4 + labelling)
+    assert run("experiment", study_file, "--output", tmp_path / "out").code == 0
+    assert estimate.seconds_of(cells, runs, 0) == pytest.approx(labelling)
 
 
 def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():

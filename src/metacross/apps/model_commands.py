@@ -251,6 +251,10 @@ def fine_tune_command(
         int | None, typer.Option(min=1, help="So many sentences instead of a share.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the subset and the training.")] = 0,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Train otherwise: fine_tuning.rate=5e-5. Repeatable."),
+    ] = None,
     language: LanguageOption = None,
     format_: FormatOption = None,
     encoding: EncodingOption = "utf-8",
@@ -270,7 +274,7 @@ def fine_tune_command(
     from metacross.transfer.runs import fine_tune_model
 
     n_sentences = sentences or max(1, round((fraction or 0) * len(corpus)))
-    recogniser = load(model, device=device)
+    recogniser = load(model, device=device, settings=set_ or ())
     fine_tune_model(
         recogniser,
         corpus,

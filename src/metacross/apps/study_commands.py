@@ -207,7 +207,7 @@ def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) 
             str(sum(cell not in missing for cell in own)),
         )
     console.show(table)
-    minutes = seconds_of(missing, study.probe_sentences) / 60
+    minutes = seconds_of(missing, folder.runs, study.probe_sentences) / 60
     console.show_plain(
         f"{len(trainings)} trainings, {len(cells)} results, {len(cells) - len(missing)} of them "
         f"there; the others take about {minutes:.0f} minutes here, fine-tuning not counted"

@@ -6,7 +6,9 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from metacross.model.model_folder import is_model_folder
 from metacross.settings import Settings, with_overrides
 from metacross.study.evaluation import f1_on
 from metacross.study.experiment import PlannedCell
@@ -17,13 +19,14 @@ from metacross.transfer.runs import train_model
 _STEPS, _SENTENCES = 4, 24
 
 
-def seconds_of(cells: Sequence[PlannedCell], probe_sentences: int) -> float:
-    """About how long the given cells take, with their trainings, on this machine.
+def seconds_of(cells: Sequence[PlannedCell], runs: Path, probe_sentences: int) -> float:
+    """About how long the given cells take on this machine, with the trainings that are not in the
+    folder ``runs`` yet.
 
     Every system is trained for a few steps and labels a few sentences; fine-tuning is not counted.
     """
     total = 0.0
-    trained: set[str] = set()
+    trained = {cell.unit.folder for cell in cells if is_model_folder(runs / cell.unit.folder)}
     speeds: dict[str, tuple[float, float, float]] = {}
     for unit in _units(cells):
         if unit.system not in speeds:
@@ -37,8 +40,9 @@ def seconds_of(cells: Sequence[PlannedCell], probe_sentences: int) -> float:
         if unit.folder not in trained:
             total += step * n_steps + plain * n_validated * n_validations
             trained.add(unit.folder)
-        own = [cell for cell in cells if cell.unit is unit]
-        total += sentence * sum(len(cell.target.corpus) for cell in own)
+        for cell in cells:
+            if cell.unit is unit:
+                total += (plain if cell.share else sentence) * len(cell.target.corpus)
     return total
 
 

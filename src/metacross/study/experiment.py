@@ -106,17 +106,19 @@ def run_unit(
     if not missing:
         return
     watcher.unit_begun(unit)
-    run_folder = folder.folder / "runs" / unit.folder
+    run_folder = folder.runs / unit.folder
     probe = TargetProbe(unit.targets, run_folder / "training" / "targets.jsonl", probe_sentences)
     model = train_model(
         unit.source,
         unit.dev,
-        unit.settings,
+        unit.training,
         run_folder,
         dev_score=f1_on(unit.dev),
         watchers=[watcher, probe],
         also=probe.look,
     )
+    if unit.settings != unit.training:
+        model = _loaded(unit, run_folder)
     facts = _facts(RunFolder(run_folder), probe)
     for cell in missing:
         began = time.monotonic()
@@ -135,15 +137,28 @@ def _fine_tuned(cell: PlannedCell, run_folder: Path, watcher: Watcher) -> Recogn
     if train is None:
         raise ValueError("a share of a corpus that is not there")
     n_sentences = max(1, round(cell.share * len(train)))
-    output = run_folder / f"{cell.target.name}-{cell.setting.rstrip('%')}"
+    unit = cell.unit
+    prefix = "" if unit.system == unit.trained_as else f"{unit.system}-"
+    output = run_folder / f"{prefix}{cell.target.name}-{cell.setting.rstrip('%')}"
     return fine_tune_model(
-        load(run_folder, device=cell.unit.settings.run.device),
+        _loaded(unit, run_folder),
         train,
         output,
         n_sentences=n_sentences,
         seed=cell.unit.seed,
         watchers=[watcher],
     )
+
+
+def _loaded(unit: Unit, run_folder: Path) -> Recogniser:
+    """The model of a training, with the unit's own settings of what comes after it."""
+    values = unit.settings.model_dump(mode="json")
+    own = [
+        f"{section}.{key}={json.dumps(value)}"
+        for section in ("adaptation", "fine_tuning")
+        for key, value in values[section].items()
+    ]
+    return load(run_folder, device=unit.settings.run.device, settings=own)
 
 
 def _labelled(

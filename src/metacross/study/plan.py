@@ -14,13 +14,22 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from metacross.errors import DataError, SettingsError
-from metacross.settings import Section, Settings, checked, load_settings, yaml_mapping
+from metacross.settings import (
+    AdaptationSettings,
+    FineTuningSettings,
+    Section,
+    Settings,
+    checked,
+    load_settings,
+    yaml_mapping,
+)
 from metacross.text.bundled import TARGETS, bundled_corpus
 from metacross.text.reading import read_corpus
 from metacross.text.sentences import Corpus
 from metacross.transfer.run_folder import decisive
 
 _TRAIN = "target train corpus"
+_AFTER_TRAINING = {"adaptation": AdaptationSettings(), "fine_tuning": FineTuningSettings()}
 _QUICK = (
     "direct.steps=120",
     "direct.batch=8",
@@ -124,11 +133,13 @@ class Target:
 class Unit:
     """A system to train with a seed, for the targets that have just these types.
 
-    ``trained_as`` is the first system with the same recipe, whose training serves both.
+    ``trained_as`` is the first system with the same training, which serves both; ``training`` has
+    the settings of that one.
     """
 
     system: str
     trained_as: str
+    training: Settings
     seed: int
     types: tuple[str, ...]
     settings: Settings
@@ -152,6 +163,13 @@ class Unit:
         """Targets and shares to score it in."""
         return [(target, share) for target in self.targets for share in self.shares]
 
+    def serves(self, types: tuple[str, ...], settings: Settings) -> bool:
+        """Whether a system with these settings would be trained just as this one."""
+        own, other = (
+            whole.model_copy(update=_AFTER_TRAINING) for whole in (self.training, settings)
+        )
+        return (self.types, own) == (types, other)
+
     def corpora(self, target: Target) -> dict[str, Corpus]:
         """What goes in, beside the recipe."""
         corpora = {
@@ -165,6 +183,7 @@ class Unit:
         """Stands for all that a result depends on."""
         recipe = decisive(self.settings)
         zero_shot = setting == setting_name(0)
+        del recipe["fine_tuning" if zero_shot else "adaptation"]
         read = [own for own in sorted(digests.items()) if not zero_shot or own[0] != _TRAIN]
         whole = [self.system, recipe, self.types, read, self.seed, setting]
         return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
@@ -189,17 +208,11 @@ def units_of(study: Study) -> list[Unit]:
         for types, own in by_types.items():
             for system, changes in study.systems.items():
                 settings = _settings(study, [*study.change, *changes, f"run.seed={seed}"])
-                trained_as = next(
-                    (
-                        unit.trained_as
-                        for unit in units
-                        if (unit.types, unit.settings) == (types, settings)
-                    ),
-                    system,
-                )
+                first = next((unit for unit in units if unit.serves(types, settings)), None)
                 unit = Unit(
                     system=system,
-                    trained_as=trained_as,
+                    trained_as=first.trained_as if first else system,
+                    training=first.training if first else settings,
                     seed=seed,
                     types=types,
                     settings=settings,

@@ -119,6 +119,11 @@ class StudyFolder:
         return self.folder / "results.jsonl"
 
     @property
+    def runs(self) -> Path:
+        """The trainings."""
+        return self.folder / "runs"
+
+    @property
     def study(self) -> Path:
         """The study as it was run last, whole."""
         return self.folder / "study.yaml"

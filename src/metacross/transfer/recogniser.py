@@ -30,6 +30,8 @@ from metacross.transfer.recording import UnsharedLayer
 from metacross.transfer.retrieval import Neighbour, index_of
 
 _ADJUSTABLE = (
+    "adaptation.*",
+    "fine_tuning.*",
     "retrieval.neighbours",
     "retrieval.skipped",
     "retrieval.search",
@@ -223,7 +225,7 @@ def load(
 ) -> Recogniser:
     """Open a model that was saved. The ``textbook`` engine gives the same results, slower.
 
-    ``settings`` change how the model adapts, as in ``["adaptation.rate=3e-5"]``.
+    ``settings`` change how the model adapts or is fine-tuned: ``["adaptation.rate=3e-5"]``.
     """
     parts = load_model(folder, device=device)
     changed = settings_from(with_overrides(parts.settings.model_dump(), settings))
@@ -235,9 +237,9 @@ def _check_still_free(before: Settings, after: Settings) -> None:
     """Refuse changes to what a model was trained with."""
     for section, values in before.model_dump().items():
         for key, value in values.items():
-            free = section == "adaptation" or f"{section}.{key}" in _ADJUSTABLE
+            free = f"{section}.*" in _ADJUSTABLE or f"{section}.{key}" in _ADJUSTABLE
             if not free and getattr(getattr(after, section), key) != value:
                 raise SettingsError(
                     f"{section}.{key}: expected a setting that a trained model can still change "
-                    f"(adaptation.*, {', '.join(_ADJUSTABLE)}); for others train anew"
+                    f"({', '.join(_ADJUSTABLE)}); for others train anew"
                 )

@@ -65,7 +65,7 @@ def _facts(grid: ResultsGrid, evidence: Evidence) -> list[str]:
         f"Settings: {', '.join(grid.settings)}. Seeds: {seeds}.",
         "F1 is phrase-level, as conlleval counts it.",
     ]
-    lines += [f"The same recipe, trained once: {', '.join(own)}." for own in _alike(grid)]
+    lines += [f"One training serves {', '.join(own)}." for own in _alike(grid)]
     missing = _n_missing(grid)
     if missing:
         lines.append(
