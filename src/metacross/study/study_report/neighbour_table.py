@@ -59,8 +59,9 @@ def _neighbour_blocks(grid: ResultsGrid, evidence: Evidence) -> Iterator[Block]:
         yield Paragraph(f"No predictions of {system} with neighbours were kept.")
         return
     yield Paragraph(
-        "What to look for: if adaptation works by likeness, the gain grows from the first quarter "
-        "to the fourth; where it is the same in all, any source sentences would have done."
+        "What to look for: if it matters how like the neighbours are, the gain grows from the "
+        "first quarter to the fourth. Where it does not, far sentences may still be worse than "
+        "the nearest: metacross evaluate MODEL FILE --set retrieval.skipped=1000 adapts to those."
     )
     yield Table(
         f"Gain of {system} by adaptation, {setting}: the sentences of each target sorted by the "
