@@ -344,6 +344,22 @@ def test_of_two_results_for_a_place_the_later_plan_counts(study_file, tmp_path, 
     assert StudyFolder(output).cells() == [kept, last]
 
 
+def test_a_study_that_adapts_otherwise_goes_on_with_its_trainings(study_file, tmp_path, run):
+    one_unit(study_file)
+    study_file.write_text(study_file.read_text().replace("run.method=direct", "run.method=meta"))
+    output = tmp_path / "out"
+    assert run("experiment", study_file, "--output", output).code == 0
+    (weights,) = output.glob("runs/*/model.safetensors")
+    made = weights.stat().st_mtime_ns
+    otherwise = ("--set", "adaptation.rate=0.1")
+    again = run("experiment", study_file, "--output", output, *otherwise)
+    assert again.code == 0, again.err
+    before, after = StudyFolder(output).cells()
+    assert weights.stat().st_mtime_ns == made
+    assert after.readings["plain"] == before.readings["plain"]
+    assert after.readings["adapted"] != before.readings["adapted"]
+
+
 def test_results_without_anything_else_are_kept_and_not_made_again(study_file, tmp_path, run):
     one_unit(study_file)
     assert run("experiment", study_file, "--output", tmp_path / "out").code == 0

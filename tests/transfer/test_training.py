@@ -135,6 +135,20 @@ def test_two_trainings_in_one_folder_are_refused(encoders, tmp_path):
     assert is_model_folder(folder.folder)
 
 
+def test_what_comes_after_training_can_be_changed_without_training_anew(encoders, tmp_path):
+    folder = tmp_path / "m"
+    before = train(folder, encoders["bert"])
+    weights = (folder / "model.safetensors").read_bytes()
+    watcher = Interrupt(0)
+    after = ("adaptation.rate=0.5", "fine_tuning.epochs=3")
+    returned = train(folder, encoders["bert"], "paper", *after, watchers=[watcher])
+    assert watcher.done == []
+    assert (folder / "model.safetensors").read_bytes() == weights
+    for model in (returned, metacross.load(folder, device="cpu")):
+        assert (model.settings.adaptation.rate, model.settings.fine_tuning.epochs) == (0.5, 3)
+        assert model.settings.meta == before.settings.meta
+
+
 def test_another_recipe_or_corpus_in_the_same_folder_is_refused(encoders, tmp_path):
     train(tmp_path / "m", encoders["bert"])
     with pytest.raises(RunError, match=r"with meta\.inner_steps = 2, now 1"):

@@ -29,7 +29,7 @@ from metacross.study.target_probe import TargetProbe
 from metacross.text.sentences import Corpus
 from metacross.transfer.prediction import Prediction
 from metacross.transfer.recogniser import Recogniser, load
-from metacross.transfer.run_folder import RunFolder, corpus_digest
+from metacross.transfer.run_folder import AFTER_TRAINING, RunFolder, corpus_digest
 from metacross.transfer.runs import fine_tune_model, train_model
 from metacross.transfer.training import Watcher
 
@@ -155,7 +155,7 @@ def _loaded(unit: Unit, run_folder: Path) -> Recogniser:
     values = unit.settings.model_dump(mode="json")
     own = [
         f"{section}.{key}={json.dumps(value)}"
-        for section in ("adaptation", "fine_tuning")
+        for section in AFTER_TRAINING
         for key, value in values[section].items()
     ]
     return load(run_folder, device=unit.settings.run.device, settings=own)

@@ -14,22 +14,13 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from metacross.errors import DataError, SettingsError
-from metacross.settings import (
-    AdaptationSettings,
-    FineTuningSettings,
-    Section,
-    Settings,
-    checked,
-    load_settings,
-    yaml_mapping,
-)
+from metacross.settings import Section, Settings, checked, load_settings, yaml_mapping
 from metacross.text.bundled import TARGETS, bundled_corpus
 from metacross.text.reading import read_corpus
 from metacross.text.sentences import Corpus
-from metacross.transfer.run_folder import decisive
+from metacross.transfer.run_folder import AFTER_TRAINING, decisive
 
 _TRAIN = "target train corpus"
-_AFTER_TRAINING = {"adaptation": AdaptationSettings(), "fine_tuning": FineTuningSettings()}
 _QUICK = (
     "direct.steps=120",
     "direct.batch=8",
@@ -165,10 +156,9 @@ class Unit:
 
     def serves(self, types: tuple[str, ...], settings: Settings) -> bool:
         """Whether a system with these settings would be trained just as this one."""
-        own, other = (
-            whole.model_copy(update=_AFTER_TRAINING) for whole in (self.training, settings)
-        )
-        return (self.types, own) == (types, other)
+        used = {*Settings.model_fields} - {*AFTER_TRAINING}
+        same = self.training.model_dump(include=used) == settings.model_dump(include=used)
+        return self.types == types and same
 
     def corpora(self, target: Target) -> dict[str, Corpus]:
         """What goes in, beside the recipe."""

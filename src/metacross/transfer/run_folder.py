@@ -37,6 +37,7 @@ _FREE = {
     ("data", "dev"),
     ("encoder", "name"),
 }
+AFTER_TRAINING = ("adaptation", "fine_tuning")  # sections that a training does not use
 
 
 class RunFolder:
@@ -59,12 +60,18 @@ class RunFolder:
         return self.training / "log.jsonl"
 
     def begin(self, settings: Section, ingredients: Mapping[str, str]) -> None:
-        """Write the record, or check that the one there is of the same training.
+        """Write the record, or check that the one there is of the same training; how its model
+        adapts and is fine-tuned may change.
 
         ``ingredients`` names what goes in, such as the source corpus, with digests.
         """
         if self.record.exists():
-            self._check_same(settings, ingredients)
+            record = self._read()
+            self._check_same(record, settings, ingredients)
+            after = settings.model_dump(mode="json", include=set(AFTER_TRAINING))
+            recipe = record["recipe"] | after
+            if recipe != record["recipe"]:
+                self._write(record | {"recipe": recipe})
             return
         if any(self.folder.glob("*.safetensors")):
             raise RunError(f"{self.folder}: expected an empty folder, found a model")
@@ -113,11 +120,12 @@ class RunFolder:
         record["validations"] = [list(pair) for pair in history.validations]
         self._write(record)
 
-    def _check_same(self, settings: Section, ingredients: Mapping[str, str]) -> None:
-        record = self._read()
+    def _check_same(
+        self, record: Mapping[str, Any], settings: Section, ingredients: Mapping[str, str]
+    ) -> None:
         mend = "choose another folder, or remove this one"
         for section, values in decisive(settings).items():
-            for key, value in values.items():
+            for key, value in values.items() if section not in AFTER_TRAINING else ():
                 before = record["recipe"].get(section, {}).get(key)
                 if before != value:
                     raise RunError(
