@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from metacross.model.encoder import fingerprint, load_encoder
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
+from metacross.study.results import Cell
+from metacross.transfer.run_folder import decisive
 
 ROOT = Path(__file__).parent.parent
 METHOD = (ROOT / "docs" / "method.md").read_text()
@@ -65,6 +68,27 @@ def test_the_study_of_the_page_on_studies_is_one(write):
     assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbours"]
     for changes in study.systems.values():
         load_settings(study.recipe, changes)
+
+
+@pytest.mark.parametrize(
+    ("study", "lines"),
+    [
+        ("docs/studies/mini-zero-shot.yaml", "mini-zero-shot"),
+        ("docs/studies/mini-search.yaml", "mini-search"),
+        ("low-resource", "mini-low-resource"),
+    ],
+)
+def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
+    name = str(ROOT / study) if "/" in study else study
+    systems = load_study(name, {}).systems
+    encoder = fingerprint(load_encoder("mini").network)
+    for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines():
+        cell = Cell.model_validate_json(line)
+        unused = "fine_tuning" if cell.setting == "zero-shot" else "adaptation"
+        said = load_settings("mini", [*systems[cell.system], f"run.seed={cell.seed}"])
+        ours, theirs = decisive(said), decisive(Settings.model_validate(cell.recipe))
+        assert {**ours, unused: None} == {**theirs, unused: None}
+        assert cell.digests["encoder"] == encoder
 
 
 def test_the_recipe_of_the_method_page_is_one(write):
