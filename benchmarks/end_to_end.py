@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.measuring import in_turns, summary
 from benchmarks.sizes import foreign_sentences, new_model
-from metacross.transfer.recogniser import Recogniser
+from metacross.adaptation.ner_model import Recogniser
 
 
 def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:

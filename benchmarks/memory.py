@@ -25,13 +25,13 @@ def measure(kind: str, size: str, n: int) -> float:
 def _work(kind: str, size: str, n: int) -> None:
     if kind in ("exact", "faiss"):
         from benchmarks.retrieval import sentences_like
-        from metacross.transfer.retrieval import index_of
+        from metacross.adaptation.retrieval import index_of
 
         index = index_of(sentences_like(n, 1), "exact" if kind == "exact" else "faiss")
         index.nearest(sentences_like(1_000, 2), k=2)
         return
     from benchmarks.sizes import foreign_sentences, new_model
-    from metacross.transfer.recogniser import Recogniser
+    from metacross.adaptation.ner_model import Recogniser
 
     model = new_model(size, "none" if kind == "plain" else "own")
     engine: Any = "textbook" if kind == "textbook" else "fast"

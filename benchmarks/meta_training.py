@@ -10,9 +10,9 @@ from torch import Tensor
 from benchmarks import released
 from benchmarks.measuring import in_turns, summary
 from benchmarks.sizes import work
-from metacross.transfer.inner_steps import FastLearner
-from metacross.transfer.meta_training import Learner, TextbookLearner
-from metacross.transfer.tasks import Task
+from metacross.training.inner_steps import FastLearner
+from metacross.training.meta_training import Learner, TextbookLearner
+from metacross.training.tasks import Task
 
 
 def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:

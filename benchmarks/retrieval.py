@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import in_turns, summary
+from metacross.adaptation.approximate_retrieval import ApproximateIndex
+from metacross.adaptation.retrieval import SentenceIndex
 from metacross.model.sentence_encoder import Vectors
-from metacross.transfer.approximate_retrieval import ApproximateIndex
-from metacross.transfer.retrieval import SentenceIndex
 
 _WIDTH, _QUERIES = 768, 1_000
 

@@ -11,16 +11,16 @@ from typing import Literal
 import torch
 from transformers import BertConfig, BertForTokenClassification
 
+from metacross.adaptation.retrieval import SentenceIndex
 from metacross.model.encoder import load_codec, load_encoder, new_tagger_network
 from metacross.model.model_folder import Memory, ModelParts
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings, load_settings
-from metacross.text.bundled import TARGETS, bundled_corpus
-from metacross.text.sentences import Sentence
+from metacross.text.bundled_corpus import TARGETS, bundled_corpus
+from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
-from metacross.transfer.retrieval import SentenceIndex
-from metacross.transfer.tasks import Task, pseudo_tasks
+from metacross.training.tasks import Task, pseudo_tasks
 
 SIZES = ("mini", "mbert")
 TYPES = TagSet(("PER", "LOC", "ORG", "MISC"))

@@ -23,20 +23,30 @@ class Outcome:
 
 
 @pytest.fixture
-def run(capsys) -> Callable[..., Outcome]:
-    """Run the command line in this process."""
-    from metacross.apps.cli import main
+def run_main(capsys) -> Callable[..., Callable[..., Outcome]]:
+    """Makes a function that runs a command line in this process."""
 
-    def run_command(*arguments: str | Path) -> Outcome:
-        code = 0
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        out, err = capsys.readouterr()
-        return Outcome(code, out, err)
+    def runner(main: Callable[[list[str]], None]) -> Callable[..., Outcome]:
+        def run_command(*arguments: str | Path) -> Outcome:
+            code = 0
+            try:
+                main([str(argument) for argument in arguments])
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 0
+            out, err = capsys.readouterr()
+            return Outcome(code, out, err)
 
-    return run_command
+        return run_command
+
+    return runner
+
+
+@pytest.fixture
+def run(run_main) -> Callable[..., Outcome]:
+    """Run ``metacross`` in this process."""
+    from metacross.cli.main import main
+
+    return run_main(main)
 
 
 @pytest.fixture

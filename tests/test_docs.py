@@ -12,7 +12,7 @@ from metacross.model.encoder import fingerprint, load_encoder
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
 from metacross.study.results import Cell
-from metacross.transfer.run_folder import decisive
+from metacross.training.run_folder import decisive
 
 ROOT = Path(__file__).parent.parent
 METHOD = (ROOT / "docs" / "method.md").read_text()

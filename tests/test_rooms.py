@@ -10,7 +10,7 @@ from pytest_socket import SocketConnectBlockedError
 import metacross
 
 HOUSE = Path(metacross.__file__).parent
-ROOMS = ["text", "model", "transfer", "study", "apps"]
+ROOMS = ["text", "metrics", "model", "adaptation", "training", "study", "cli"]
 
 
 def imported_modules(path: Path) -> set[str]:

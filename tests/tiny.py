@@ -7,7 +7,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from metacross.text.sentences import Corpus, Sentence, Span
+from metacross.text.sentence import Corpus, Sentence, Span
 
 NAMES = ["ana", "bob", "eva", "tom", "ivo", "lea"]
 PLACES = ["rome", "oslo", "lima", "york", "bern", "kiev"]

@@ -8,7 +8,7 @@ from onnx import helper, numpy_helper
 from sentencepiece import sentencepiece_model_pb2
 
 import tiny
-from metacross.transfer.distillation.teacher_graph import GRAPH_IN_WHEEL
+from tools.mini_encoder.teacher_graph import GRAPH_IN_WHEEL
 
 WIDTH, BRANCH, STATE, INNER, SHARDS = 16, 8, 12, 6, 2
 ROOT = "StatefulPartitionedCall/EncoderDNN/"

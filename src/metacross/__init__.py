@@ -11,10 +11,10 @@ from metacross.text.reading import read_corpus
 from metacross.text.writing import write_corpus
 
 if TYPE_CHECKING:
+    from metacross.adaptation.evaluation import evaluate
+    from metacross.adaptation.ner_model import load
     from metacross.api import train
     from metacross.model.encoder import load_encoder
-    from metacross.study.evaluation import evaluate
-    from metacross.transfer.recogniser import load
 
 __version__ = "0.1.0.dev0"
 
@@ -34,8 +34,8 @@ __all__ = [
 # What needs torch is fetched when it is first asked for: torch takes seconds to import, and
 # reading, checking and scoring files do without.
 _NEEDS_TORCH = {
-    "evaluate": "metacross.study.evaluation",
-    "load": "metacross.transfer.recogniser",
+    "evaluate": "metacross.adaptation.evaluation",
+    "load": "metacross.adaptation.ner_model",
     "load_encoder": "metacross.model.encoder",
     "train": "metacross.api",
 }

@@ -1,5 +1,5 @@
 """``python -m metacross``."""
 
-from metacross.apps.cli import main
+from metacross.cli.main import main
 
 main()

@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from metacross.adaptation.evaluation import f1_on
+from metacross.adaptation.ner_model import Recogniser
 from metacross.settings import Settings, load_settings
-from metacross.study.evaluation import f1_on
 from metacross.text.reading import read_corpus
-from metacross.text.sentences import Corpus
-from metacross.transfer.recogniser import Recogniser
-from metacross.transfer.runs import train_model
-from metacross.transfer.training import Watcher
+from metacross.text.sentence import Corpus
+from metacross.training.loop import Watcher
+from metacross.training.train import train_model
 
 
 def train(

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from metacross.text.bundled import TARGETS, bundled_corpus, corpus_folder
+from metacross.text.bundled_corpus import TARGETS, bundled_corpus, corpus_folder
 
 PARTS = {"en.train": 500, "en.dev": 100, **{f"{language}.test": 100 for language in TARGETS}}
 CORPORA = {name: bundled_corpus(*name.split(".")) for name in PARTS}

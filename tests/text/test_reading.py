@@ -6,7 +6,7 @@ import pytest
 
 from metacross.errors import DataError, MetacrossError
 from metacross.text.reading import Format, ReadOptions, read_corpus, read_stream
-from metacross.text.sentences import Corpus, Sentence, Span
+from metacross.text.sentence import Corpus, Sentence, Span
 
 CONLL = "Ginebra B-LOC\n. O\n\n"
 JSONL = '{"tokens": ["Ginebra", "."], "tags": ["B-LOC", "O"]}\n'

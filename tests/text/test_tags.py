@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacross.errors import DataError
-from metacross.text.sentences import Span
+from metacross.text.sentence import Span
 from metacross.text.tags import (
     Scheme,
     SchemeRecogniser,

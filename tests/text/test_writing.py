@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metacross.errors import DataError
 from metacross.text.reading import Format, ReadOptions, read_corpus
-from metacross.text.sentences import Corpus, Layout, Sentence, Span
+from metacross.text.sentence import Corpus, Layout, Sentence, Span
 from metacross.text.tags import Scheme
 from metacross.text.writing import write_corpus
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from metacross.errors import ModelError
 from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
 from metacross.model.devices import seeded
-from metacross.text.word_pieces import SpecialPieces, WordPieces
+from metacross.text.windows import SpecialPieces, WordPieces
 
 MINI = "mini"
 """The name of the encoder that comes with metacross."""

@@ -28,7 +28,7 @@ from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretraine
 from metacross.model.tagger import Tagger
 from metacross.settings import Settings, settings_from
 from metacross.text.reading import read_corpus
-from metacross.text.sentences import Corpus
+from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.writing import write_corpus
 

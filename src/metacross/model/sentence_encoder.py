@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from metacross.model.encoder import encoder_of, fingerprint, last_states
-from metacross.text.sentences import Sentence
-from metacross.text.word_pieces import Window, WordPieces, batch_of
+from metacross.text.sentence import Sentence
+from metacross.text.windows import Window, WordPieces, batch_of
 
 Vectors = NDArray[np.float32]
 

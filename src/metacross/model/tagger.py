@@ -20,9 +20,9 @@ from metacross.model.encoder import (
 )
 from metacross.model.losses import sentence_losses
 from metacross.settings import EncoderSettings, RunSettings
-from metacross.text.sentences import Sentence
+from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
-from metacross.text.word_pieces import Window, WordPieces, batch_of
+from metacross.text.windows import Window, WordPieces, batch_of
 
 
 @dataclass(frozen=True, slots=True)

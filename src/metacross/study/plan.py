@@ -15,10 +15,10 @@ from pydantic import Field, field_validator
 
 from metacross.errors import DataError, SettingsError
 from metacross.settings import Section, Settings, checked, load_settings, yaml_mapping
-from metacross.text.bundled import TARGETS, bundled_corpus
+from metacross.text.bundled_corpus import TARGETS, bundled_corpus
 from metacross.text.reading import read_corpus
-from metacross.text.sentences import Corpus
-from metacross.transfer.run_folder import AFTER_TRAINING, decisive
+from metacross.text.sentence import Corpus
+from metacross.training.run_folder import AFTER_TRAINING, decisive
 
 _TRAIN = "target train corpus"
 _QUICK = (

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from metacross.errors import DataError
+from metacross.metrics.scoring import Report, Score
 from metacross.study.plan import Study
-from metacross.study.scoring import Report, Score
 from metacross.text.reading import read_corpus
-from metacross.text.sentences import Corpus, Span
+from metacross.text.sentence import Corpus, Span
 from metacross.text.writing import write_corpus, write_whole
 
 Reading = Literal["plain", "adapted"]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from metacross.errors import DataError, MetacrossError
-from metacross.text.json_lines import sentence_from_record
+from metacross.text.jsonl import sentence_from_record
 from metacross.text.reading_log import ReadingLog
-from metacross.text.sentences import Origin, Sentence
+from metacross.text.sentence import Origin, Sentence
 
 PREFIX = "hub:"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from metacross.errors import DataError
-from metacross.text.columns import DOCUMENT_START, Columns, sentences_from_columns
+from metacross.text.conll import DOCUMENT_START, Columns, sentences_from_columns
 from metacross.text.hub_datasets import PREFIX, sentences_from_dataset
-from metacross.text.json_lines import sentences_from_json
+from metacross.text.jsonl import sentences_from_json
 from metacross.text.lines import NumberedLine, numbered_lines
 from metacross.text.reading_log import ReadingLog
-from metacross.text.sentences import Corpus, Layout, Origin, Sentence
-from metacross.text.splitting import split_text
+from metacross.text.sentence import Corpus, Layout, Origin, Sentence
+from metacross.text.word_splitting import split_text
 
 
 class Format(str, Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metacross.errors import DataError
-from metacross.text.sentences import ReadingNotes, Span
+from metacross.text.sentence import ReadingNotes, Span
 from metacross.text.tags import SchemeRecogniser, spans_from_tags, split_tag
 
 

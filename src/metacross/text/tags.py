@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from metacross.errors import DataError
-from metacross.text.sentences import Repair, Span
+from metacross.text.sentence import Repair, Span
 
 OUTSIDE = "O"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from metacross.errors import DataError
-from metacross.text.columns import DOCUMENT_START
-from metacross.text.sentences import Sentence
+from metacross.text.conll import DOCUMENT_START
+from metacross.text.sentence import Sentence
 from metacross.text.tags import Scheme, tags_from_spans
 
 

@@ -1,0 +1,265 @@
+"""Adapts to every sentence on its own, fast and exactly: no weight is copied, changed or restored.
+
+All sentences are adapted from the same weights, so what a source sentence contributes to a
+gradient is recorded once and serves every sentence that retrieves it: the gradient of a support is
+the mean of its sentences'. The first step of Adam is ``rate * g / (|g| + eps)``, weight by weight.
+When the forward pass of a few test sentences reaches a layer, the weights that each of them has
+there are made out of the records, tile by tile, in buffers that stay in the cache; they are used,
+and the next tile takes their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from metacross.adaptation.gradient_cache import Records
+from metacross.adaptation.gradient_recorder import (
+    UnsharedLayer,
+    clip_deltas,
+    recordable,
+    unrecordable,
+)
+from metacross.adaptation.optimizers import FreshAdam
+from metacross.adaptation.prediction import label_logits
+from metacross.adaptation.threads import side_by_side
+from metacross.model.tagger import Example, Tagger
+from metacross.settings import Settings
+
+_TILE = 1_048_576  # numbers of adapted weights made at once
+_TOGETHER = 6  # test sentences that go through the network together
+
+
+def why_not(tagger: Tagger, settings: Settings) -> str | None:
+    """Why a tagger needs the textbook loop; None where the engine gives the same."""
+    if settings.adaptation.steps > 1:
+        return "adaptation.steps is more than 1"
+    if settings.adaptation.dropout:
+        return "adaptation.dropout is on"
+    if tagger.precision != "float32":
+        return "run.precision is not float32"
+    odd = unrecordable(tagger)
+    if odd is not None:
+        return f"{odd} is of a kind that the engine does not know"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Test sentences that go through the network together, a row for each window.
+
+    ``vectors`` has the adapted biases and LayerNorms. *Shape:* slots (rows, pieces of the support),
+    sizes (rows,), each vector (rows, width).
+    """
+
+    slots: Tensor
+    sizes: Tensor
+    vectors: dict[str, Tensor]
+
+
+class FastEngine:
+    """Labels sentences as the textbook loop would; see the module's first lines."""
+
+    def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
+        self._tagger = tagger
+        self._modules = recordable(tagger)
+        self._adam = FreshAdam(settings.optimiser)
+        self._rate = settings.adaptation.rate
+        self.records = Records(
+            tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
+        )
+        self._own = threading.local()  # the group and the tiles of each thread
+
+    def logits(
+        self,
+        examples: Sequence[Example],
+        supports: Sequence[Mapping[int, Example]],
+        *,
+        progress: Callable[[int], None] = lambda _n_done: None,
+    ) -> list[Tensor]:
+        """The adapted scores of each sentence; ``supports`` maps positions of source sentences to
+        examples. *Shape:* each (words, tags).
+        """
+        found: dict[int, Tensor] = {}
+
+        def adapted(own: Sequence[int]) -> dict[int, Tensor]:
+            logits = self._adapted_logits([examples[i] for i in own], [[*supports[i]] for i in own])
+            return dict(zip(own, logits, strict=True))
+
+        with side_by_side(self._tagger.device, len(examples)) as workers:
+            for needed, tests in self._stages(supports):
+                self.records.hold(needed, workers)
+                with self._replaced_layers():
+                    for own in workers.each(adapted, _groups(tests, examples, supports, workers.n)):
+                        found |= own
+                        progress(len(found))
+        return [found[i] for i in range(len(examples))]
+
+    def _stages(
+        self, supports: Sequence[Mapping[int, Example]]
+    ) -> Iterator[tuple[dict[int, Example], list[int]]]:
+        """Test sentences whose source sentences have room in memory together, after these."""
+        needed: dict[int, Example] = {}
+        tests: list[int] = []
+        n_pieces = 0
+        for i in _walk(supports):
+            new = {p: example for p, example in supports[i].items() if p not in needed}
+            n_new = sum(example.n_pieces for example in new.values())
+            if tests and n_pieces + n_new > self.records.n_room(next(iter(supports[i].values()))):
+                yield needed, tests
+                needed, tests, n_pieces = {}, [], 0
+                new = dict(supports[i])
+                n_new = sum(example.n_pieces for example in new.values())
+            needed |= new
+            tests.append(i)
+            n_pieces += n_new
+        if tests:
+            yield needed, tests
+
+    @torch.no_grad()
+    def _adapted_logits(
+        self, examples: Sequence[Example], supports: Sequence[Sequence[int]]
+    ) -> list[Tensor]:
+        rows = [
+            support
+            for example, support in zip(examples, supports, strict=True)
+            for _ in example.windows
+        ]
+        vectors = {
+            name: self._adapted_vector(self._tagger.trainable[name], gradients)
+            for name, gradients in self.records.vectors(rows).items()
+        }
+        sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
+        self._own.group = _Group(self.records.slots(rows), sizes, vectors)
+        return label_logits(self._tagger, examples)
+
+    def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
+        """*Shape:* (width,) and (rows, width), result (rows, width)."""
+        clip_norm = self._adam.settings.clip_norm
+        if clip_norm is not None:
+            norms = gradients.norm(dim=1, keepdim=True)
+            gradients = gradients * torch.clamp(clip_norm / (norms + 1e-6), max=1.0)
+        adapted = torch.empty_like(gradients)
+        self._adam.step(weight, [gradients], self._rate, out=adapted, decays=False)
+        return adapted
+
+    @contextlib.contextmanager
+    def _replaced_layers(self) -> Iterator[None]:
+        """Have the layers multiply with adapted weights, in each thread with those of its group."""
+        adapted = set(self.records.weight_names)
+        with contextlib.ExitStack() as stack:
+            for name, module in self._modules.items():
+                if f"{name}.weight" in adapted:
+                    stack.enter_context(_replaced(module, self._forward(name, module)))
+            yield
+
+    def _forward(self, name: str, module: nn.Linear | nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+        def forward(x: Tensor) -> Tensor:
+            group: _Group = self._own.group
+            if x.dim() != 3 or len(x) != len(group.slots):
+                raise UnsharedLayer
+            if isinstance(module, nn.LayerNorm):
+                scaled = functional.layer_norm(x, module.normalized_shape, None, None, module.eps)
+                scaled *= group.vectors[f"{name}.weight"][:, None]
+            else:
+                scaled = self._multiplied(x, f"{name}.weight", module.weight, group)
+            if module.bias is None:
+                return scaled
+            return scaled.add_(group.vectors[f"{name}.bias"][:, None])
+
+        return forward
+
+    def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
+        """Multiply each row's pieces, (rows, pieces, in), with the weights adapted to it."""
+        inputs, deltas = self.records.matrix(name, group.slots)
+        deltas /= group.sizes[:, None, None]
+        clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
+        width = weight.shape[1]
+        n_outputs = max(1, _TILE // (len(x) * width))
+        result = x.new_empty(*x.shape[:2], len(weight))
+        for start in range(0, len(weight), n_outputs):
+            outputs = slice(start, start + n_outputs)
+            own = weight[outputs]
+            shape = (len(x), len(own), width)
+            gradient, adapted = (self._tile(number, shape) for number in range(2))
+            torch.bmm(deltas[..., outputs].transpose(1, 2), inputs, out=gradient)
+            self._adam.step(own, [gradient], self._rate, out=adapted, decays=True)
+            result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
+        return result
+
+    def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
+        size = shape[0] * shape[1] * shape[2]
+        tiles: list[Tensor] = self._own.__dict__.setdefault("tiles", [torch.empty(0)] * 2)
+        if len(tiles[number]) < size:
+            tiles[number] = torch.empty(size, device=self._tagger.device)
+        return tiles[number][:size].view(shape)
+
+
+def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
+    """All test sentences, from each to those that share a source sentence with it, so that few are
+    recorded twice; the rarer one first.
+    """
+    users: dict[int, list[int]] = {}
+    for i, support in enumerate(supports):
+        for position in support:
+            users.setdefault(position, []).append(i)
+    seen: set[int] = set()
+    for first in range(len(supports)):
+        ahead = [first]
+        while ahead:
+            i = ahead.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            yield i
+            for position in sorted(supports[i], key=lambda p: (-len(users[p]), p)):
+                ahead += [other for other in reversed(users[position]) if other not in seen]
+
+
+def _groups(
+    tests: Sequence[int],
+    examples: Sequence[Example],
+    supports: Sequence[Mapping[int, Example]],
+    n_workers: int,
+) -> list[Sequence[int]]:
+    """Test sentences of like lengths whose supports are of like lengths too; the longest first, as
+    many groups for each worker.
+    """
+
+    def n_support(i: int) -> int:
+        return sum(example.n_pieces for example in supports[i].values())
+
+    def cost(own: Sequence[int]) -> int:
+        return sum(n_support(i) + examples[i].n_pieces for i in own)
+
+    n_groups = n_workers * math.ceil(len(tests) / _TOGETHER / n_workers)
+    n_bands = max(1, round(math.sqrt(n_groups)))
+    groups = []
+    for band in _evenly(sorted(tests, key=n_support), n_bands):
+        by_length = sorted(band, key=lambda i: examples[i].n_pieces)
+        groups += _evenly(by_length, round(n_groups / n_bands))
+    return sorted(groups, key=cost, reverse=True)
+
+
+def _evenly(items: Sequence[int], n: int) -> list[Sequence[int]]:
+    """Cut into so many parts of like sizes, fewer where there are fewer items."""
+    ends = [len(items) * i // n for i in range(n + 1)]
+    return [items[i:j] for i, j in pairwise(ends) if i < j]
+
+
+@contextlib.contextmanager
+def _replaced(module: nn.Module, forward: Callable[..., Tensor]) -> Iterator[None]:
+    """Give a module another forward pass for a while."""
+    module.forward = forward
+    try:
+        yield
+    finally:
+        del module.forward

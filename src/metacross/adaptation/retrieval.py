@@ -1,0 +1,130 @@
+"""Finds the source sentences most like a given one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from metacross.errors import SettingsError
+from metacross.model.sentence_encoder import Vectors
+
+_QUERY_BLOCK, _SOURCE_BLOCK = 1_024, 16_384  # similarities held at once: 64 MiB
+_EXACT_UP_TO = 1_000_000  # source sentences
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Neighbour:
+    """A source sentence by its position, and how similar it is (cosine)."""
+
+    position: int
+    similarity: float
+
+
+class Index(Protocol):
+    """Finds neighbours; ``recall`` is None where it finds them all."""
+
+    recall: float | None
+
+    def nearest(
+        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbour, ...]]:
+        """The k most similar source sentences of each vector, best first."""
+
+
+class SentenceIndex:
+    """Searches vectors exactly, in blocks; never holds all similarities at once, nor a copy of the
+    vectors.
+    """
+
+    recall: float | None = None
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = torch.as_tensor(vectors, dtype=torch.float32)
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def nearest(
+        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbour, ...]]:
+        """The k most similar source sentences of each vector, best first; of equally similar ones
+        the earlier.
+
+        ``leave_out`` holds, for each vector, positions that may not be returned: a sentence of the
+        index asks with its own position there, foreign sentences leave nothing out.
+
+        *Shape:* vectors (queries, width).
+        """
+        check_there_are(k, len(self), leave_out)
+        queries = _normalised(vectors)
+        found: list[tuple[Neighbour, ...]] = []
+        for start in range(0, len(queries), _QUERY_BLOCK):
+            block = queries[start : start + _QUERY_BLOCK]
+            found += self._nearest_of_block(block, k, leave_out[start : start + _QUERY_BLOCK])
+        return found
+
+    def _nearest_of_block(
+        self, queries: Tensor, k: int, leave_out: Sequence[Collection[int]]
+    ) -> list[tuple[Neighbour, ...]]:
+        best: list[list[Neighbour]] = [[] for _ in range(len(queries))]
+        for start in range(0, len(self), _SOURCE_BLOCK):
+            sources = _normalised(self._vectors[start : start + _SOURCE_BLOCK])
+            similarities = queries @ sources.T  # (queries, sources)
+            for row, own in enumerate(leave_out):
+                hidden = [p - start for p in own if start <= p < start + len(sources)]
+                similarities[row, hidden] = -torch.inf
+            for row, candidates in enumerate(_candidates(similarities, k, start)):
+                together = best[row] + candidates
+                together.sort(key=lambda n: (-n.similarity, n.position))
+                best[row] = together[:k]
+        return [tuple(row) for row in best]
+
+
+def check_there_are(k: int, n_vectors: int, leave_out: Sequence[Collection[int]]) -> None:
+    """Refuse to look for more neighbours than there are."""
+    n_there = n_vectors - max((len(own) for own in leave_out), default=0)
+    if k > n_there:
+        raise SettingsError(
+            f"retrieval.neighbours: expected at most {n_there}, as there are source sentences to "
+            f"choose from, found {k}"
+        )
+
+
+def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbour]]:
+    """The best of each row, and all that are as good as the last of them."""
+    values, positions = similarities.topk(min(k, similarities.shape[1]), dim=1)
+    n_as_good = (similarities >= values[:, -1:]).sum(dim=1)  # (queries,)
+    rows: list[list[Neighbour]] = []
+    for row, (row_values, row_positions) in enumerate(
+        zip(values.tolist(), positions.tolist(), strict=True)
+    ):
+        if int(n_as_good[row]) > len(row_values):
+            row_positions = (similarities[row] >= values[row, -1]).nonzero()[:, 0].tolist()
+            row_values = similarities[row, row_positions].tolist()
+        pairs = zip(row_positions, row_values, strict=True)
+        rows.append([Neighbour(start + p, v) for p, v in pairs if v > -torch.inf])
+    return rows
+
+
+def _normalised(vectors: Vectors | Tensor) -> Tensor:
+    tensor = torch.as_tensor(vectors, dtype=torch.float32)
+    return functional.normalize(tensor, dim=1)
+
+
+def index_of(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
+    """The index for so many vectors. ``auto`` stays exact where faiss is not installed."""
+    if search == "exact" or (search == "auto" and not _faiss_pays(len(vectors))):
+        return SentenceIndex(vectors)
+    from metacross.adaptation.approximate_retrieval import ApproximateIndex
+
+    return ApproximateIndex(vectors)
+
+
+def _faiss_pays(n_vectors: int) -> bool:
+    return n_vectors > _EXACT_UP_TO and find_spec("faiss") is not None

@@ -1,0 +1,58 @@
+"""The ``metacross`` command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import metacross
+from metacross.cli import model_commands, study_commands, text_commands
+from metacross.cli import output as console
+from metacross.errors import MetacrossError
+
+app = typer.Typer(
+    name="metacross",
+    help="Named-entity recognition for languages without labelled data.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("demo")(model_commands.demo_command)
+app.command("check")(text_commands.check_command)
+app.command("convert")(text_commands.convert_command)
+app.command("score")(text_commands.score_command)
+app.command("train")(model_commands.train_command)
+app.command("evaluate")(model_commands.evaluate_command)
+app.command("predict")(model_commands.predict_command)
+app.command("neighbours")(model_commands.neighbours_command)
+app.command("fine-tune")(model_commands.fine_tune_command)
+app.command("experiment")(study_commands.experiment_command)
+app.command("compare")(study_commands.compare_command)
+
+
+def _show_version(wished: bool) -> None:
+    if wished:
+        console.show_plain(f"metacross {metacross.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Named-entity recognition for languages without labelled data."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; an error of the user's ends in one line and exit code 1."""
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except MetacrossError as error:
+        console.show_error(error)
+        sys.exit(1)

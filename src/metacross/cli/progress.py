@@ -1,0 +1,95 @@
+"""Shows on the terminal how far long work has come."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from metacross.training.loop import StepResult
+
+
+class TrainingBar:
+    """A bar with loss, speed and time left; a line for every validation."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}  {task.fields[speed]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not Console(stderr=True).is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._preparation: TaskID | None = None
+        self._told_slowly = False
+
+    def preparing(self, what: str, n_done: int, n_all: int) -> None:
+        """Show a bar of its own, until it is full."""
+        if self._preparation is None:
+            self._progress.start()
+            self._preparation = self._progress.add_task(what, total=n_all, loss="", speed="")
+        self._progress.update(self._preparation, completed=n_done)
+        if n_done == n_all:
+            self._progress.remove_task(self._preparation)
+            self._preparation = None
+
+    def begun(self, steps_done: int, steps: int) -> None:
+        """Start the bar where the training goes on."""
+        if steps_done:
+            self._progress.console.print(f"going on after step {steps_done:,} of {steps:,}")
+        self._progress.start()
+        self._task = self._progress.add_task(
+            "training", total=steps, completed=steps_done, loss="", speed=""
+        )
+
+    def stepped(self, step: int, result: StepResult) -> None:
+        """Move the bar; where the slow way is taken, say so once."""
+        if self._task is None:
+            return
+        if result.slowly and not self._told_slowly:
+            self._told_slowly = True
+            self._progress.console.print(
+                "meta-training by the textbook loop, since the fast way does not fit this encoder "
+                "or precision"
+            )
+        steps_a_second = self._progress.tasks[-1].speed
+        speed = f"{steps_a_second * result.n_items:.1f} {self._unit}/s" if steps_a_second else ""
+        self._progress.update(self._task, completed=step, loss=f"{result.loss:.3f}", speed=speed)
+
+    def validated(self, step: int, f1: float, best: bool) -> None:
+        """Print the dev F1."""
+        mark = " (best so far)" if best else ""
+        self._progress.console.print(f"step {step:,}: dev F1 {100 * f1:.2f}{mark}")
+
+    def ended(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar over a known number of things; the block calls the given function with how many are
+    done.
+    """
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda n_done: progress.update(task, completed=n_done)

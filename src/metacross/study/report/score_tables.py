@@ -1,0 +1,134 @@
+"""Tables of F1: systems by targets, beside the paper's, and their differences to the base."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from metacross.study.paper_results import PAPER, paper_row
+from metacross.study.predictions import Evidence, compared_systems
+from metacross.study.report.blocks import (
+    MISSING,
+    Block,
+    Entry,
+    Heading,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+)
+from metacross.study.report.number_format import (
+    TEST_CAPTION,
+    TEST_WORDS,
+    difference_entry,
+    spread_entry,
+)
+from metacross.study.statistics import ResultsGrid, Seeds, average, spread
+
+_PAPERS = (
+    " The paper's rows are averaged over the same targets; with another encoder and other "
+    "sentences, they are there to compare differences and not heights."
+)
+
+
+def scores_section(grid: ResultsGrid, evidence: Evidence) -> Section:
+    """F1 in every setting."""
+    return Section("scores", "Scores", tuple(_blocks(grid, evidence)))
+
+
+def _blocks(grid: ResultsGrid, evidence: Evidence) -> Iterator[Block]:
+    if evidence.keeps_any(grid.cells) and any(
+        _has_differences(grid, setting) for setting in grid.settings
+    ):
+        yield Paragraph(TEST_WORDS)
+    for setting in grid.settings:
+        yield Heading(setting)
+        yield score_table(grid, setting)
+        if _has_differences(grid, setting):
+            yield difference_table(grid, evidence, setting)
+
+
+def _has_differences(grid: ResultsGrid, setting: str) -> bool:
+    return grid.reference in grid.systems(setting) and len(grid.systems(setting)) > 1
+
+
+def score_table(grid: ResultsGrid, setting: str) -> Table:
+    """Systems by targets; the paper's figures stand under those of the same system."""
+    rows = []
+    for system in grid.systems(setting):
+        rows.append(_system_row(grid, setting, system))
+        beside = _paper_row(grid, setting, system)
+        if beside is not None:
+            rows.append(beside)
+    papers = _PAPERS if any(row.quiet for row in rows) else ""
+    n_seeds = grid.most_seeds(setting)
+    seeds = (
+        f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed, no spread"
+    )
+    return Table(
+        f"F1 in points, {setting}: {seeds}. {_average_caption(grid, setting)}{papers}",
+        ("system", *grid.targets_in(setting), "average"),
+        tuple(rows),
+    )
+
+
+def _system_row(grid: ResultsGrid, setting: str, system: str) -> Row:
+    expected = grid.most_seeds(setting)
+    spreads = [spread(grid.at(setting, system, target)) for target in grid.targets_in(setting)]
+    spreads.append(average(grid, setting, system))
+    return Row(system, tuple(spread_entry(own, expected_seeds=expected) for own in spreads))
+
+
+def _paper_row(grid: ResultsGrid, setting: str, system: str) -> Row | None:
+    published = paper_row(setting, system)
+    if published is None:
+        return None
+    values = [published.f1s.get(target) for target in grid.targets_in(setting)]
+    values.append(published.average_over(grid.shared_targets(setting)))
+    entries = [Entry(MISSING if value is None else f"{value:.2f}") for value in values]
+    return Row(f"{system}, {PAPER}", tuple(entries), quiet=True)
+
+
+def _average_caption(grid: ResultsGrid, setting: str) -> str:
+    shared = grid.shared_targets(setting)
+    if not shared:
+        return "No average: no target is there for all systems."
+    return f"Average over {', '.join(shared)}."
+
+
+def difference_table(grid: ResultsGrid, evidence: Evidence, setting: str) -> Table:
+    """The other systems against the base on each target, with the significance, and on average."""
+    targets, shared = grid.targets_in(setting), grid.shared_targets(setting)
+    base, rows = grid.reference, []
+    for system in grid.systems(setting):
+        if system == base:
+            continue
+        entries, points = [], {}
+        for target in targets:
+            ours, theirs = grid.at(setting, system, target), grid.at(setting, base, target)
+            points[target] = mean_difference(ours, theirs)
+            entries.append(
+                difference_entry(points[target], compared_systems(evidence, ours, theirs))
+            )
+        known = [own for own in (points[target] for target in shared) if own is not None]
+        whole = statistics.fmean(known) if known and len(known) == len(shared) else None
+        rows.append(Row(system, (*entries, difference_entry(whole, None))))
+    return Table(
+        f"Difference to {base} in points of F1, {setting}: mean over the seeds that both have. "
+        f"{_average_caption(grid, setting)}{significance_caption(grid, evidence)}",
+        ("system", *targets, "average"),
+        tuple(rows),
+    )
+
+
+def significance_caption(grid: ResultsGrid, evidence: Evidence) -> str:
+    """What p is, where there can be any."""
+    return f" {TEST_CAPTION}" if evidence.keeps_any(grid.cells) else ""
+
+
+def mean_difference(ours: Seeds, theirs: Seeds) -> float | None:
+    """In points, over the seeds that both have; None where there are none."""
+    shared = sorted({*ours} & {*theirs})
+    if not shared:
+        return None
+    return 100 * statistics.fmean(ours[seed].f1 - theirs[seed].f1 for seed in shared)

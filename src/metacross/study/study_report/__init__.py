@@ -1,5 +1,0 @@
-"""The report of a study."""
-
-from metacross.study.study_report.report import write_report
-
-__all__ = ["write_report"]

@@ -1,0 +1,106 @@
+"""Splits running text into words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from metacross.text.sentence import Layout
+
+# Scripts written without blanks, in which every character is a word of its own.
+_CHARACTER_SCRIPTS = (
+    (0x2E80, 0x2FDF),  # radicals
+    (0x3005, 0x3007),  # iteration mark, closing mark, zero
+    (0x3021, 0x3029),
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),  # Han
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9F),  # half-width Katakana
+    (0x20000, 0x323AF),
+)
+_WHOLE = re.compile(
+    r"https?://[^\s<>\"]*[\w/]"  # addresses
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|\d+(?:[.,:/]\d+)+"  # 1,000.50  20:15  3/4
+    r"|(?:[^\W\d_]\.){2,}"  # U.S.
+)
+_JOINERS = frozenset("-'’‐‑·_")  # within a word when letters stand on both sides
+_APOSTROPHES = "'’"
+# Where an apostrophe ends a word (l' Union) and where it begins one (bank 's).
+_ELIDING_LANGUAGES = frozenset({"fr", "it", "ca", "oc"})
+_NO_ELISION = re.compile(r"(?<=aujourd)['’](?=hui)", re.IGNORECASE)
+_ENGLISH_CLITIC = re.compile(rf"(?:n[{_APOSTROPHES}]t|[{_APOSTROPHES}](?:s|re|ve|ll|d|m))$", re.I)
+
+
+def split_text(text: str, language: str | None = None) -> Layout:
+    """Find the words of a text: blanks and punctuation part them; Han and Kana characters are
+    words of their own. ``language`` decides about apostrophes (English, French, Italian, Catalan).
+
+    >>> layout = split_text("L'ONU, à New York.", language="fr")
+    >>> [layout.text[start:end] for start, end in layout.offsets]
+    ["L'", 'ONU', ',', 'à', 'New', 'York', '.']
+    """
+    return Layout(text, tuple(_offsets(text, language)))
+
+
+def is_character_script(character: str) -> bool:
+    """Whether a character is of a script in which each is a word."""
+    code = ord(character)
+    return code >= 0x2E80 and any(first <= code <= last for first, last in _CHARACTER_SCRIPTS)
+
+
+def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
+    position = 0
+    while position < len(text):
+        character = text[position]
+        if character.isspace():
+            position += 1
+            continue
+        whole = _WHOLE.match(text, position)
+        if whole:
+            yield position, whole.end()
+            position = whole.end()
+        elif is_character_script(character) or not _is_word_character(character):
+            yield position, position + 1
+            position += 1
+        else:
+            end = _end_of_word(text, position)
+            yield from _parted_at_apostrophes(text, position, end, language)
+            position = end
+
+
+def _is_word_character(character: str) -> bool:
+    """Letters, marks, digits, and the invisible ones; not punctuation, symbols or blanks."""
+    return unicodedata.category(character)[0] in "LMNC" and not is_character_script(character)
+
+
+def _end_of_word(text: str, start: int) -> int:
+    end = start + 1
+    while end < len(text):
+        inside = _is_word_character(text[end]) and not text[end].isspace()
+        joins = text[end] in _JOINERS and end + 1 < len(text) and _is_word_character(text[end + 1])
+        if not inside and not joins:
+            break
+        end += 1
+    return end
+
+
+def _parted_at_apostrophes(
+    text: str, start: int, end: int, language: str | None
+) -> Iterator[tuple[int, int]]:
+    word = text[start:end]
+    if language == "en":
+        clitic = _ENGLISH_CLITIC.search(word)
+        if clitic and clitic.start() > 0:
+            yield start, start + clitic.start()
+            start += clitic.start()
+    elif language in _ELIDING_LANGUAGES:
+        word_start = start
+        for i, character in enumerate(word[:-1]):
+            if character in _APOSTROPHES and not _NO_ELISION.match(word, i):
+                yield start, word_start + i + 1
+                start = word_start + i + 1
+    yield start, end

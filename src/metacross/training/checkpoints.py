@@ -1,0 +1,154 @@
+"""Keeps the state of a training on disk, whole at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from metacross.adaptation.optimizers import Adam
+from metacross.errors import RunError
+from metacross.text.writing import discard
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How far a training came. ``best_f1`` is None before the first validation."""
+
+    steps: int = 0
+    best_f1: float | None = None
+    best_step: int | None = None
+    validations: tuple[tuple[int, float], ...] = ()
+    seconds: float = 0.0
+
+    def stepped(self, steps: int) -> History:
+        """After so many steps."""
+        return replace(self, steps=steps)
+
+    def validated(self, f1: float) -> History:
+        """After a look at the dev corpus; the earlier of equally good ones stays best."""
+        validations = (*self.validations, (self.steps, f1))
+        if self.best_f1 is not None and f1 <= self.best_f1:
+            return replace(self, validations=validations)
+        return replace(self, validations=validations, best_f1=f1, best_step=self.steps)
+
+    def lasted(self, seconds: float) -> History:
+        """With the time of this session added."""
+        return replace(self, seconds=self.seconds + seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingState:
+    """All that changes in a training: the trainable weights and the optimiser's moments."""
+
+    trainable: Mapping[str, nn.Parameter]
+    adam: Adam
+
+    def weights(self) -> dict[str, Tensor]:
+        """The trainable weights."""
+        return {name: weight.detach() for name, weight in self.trainable.items()}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything, by name."""
+        weights = {f"weight.{name}": weight for name, weight in self.weights().items()}
+        return weights | {f"adam.{name}": tensor for name, tensor in self.adam.state().items()}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take everything back."""
+        load_weights(self.trainable, _under("weight.", tensors))
+        self.adam.load_state(_under("adam.", tensors))
+
+
+class CheckpointKeeper:
+    """Writes a checkpoint beside the old one and then in its place, so that one is always whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def checkpoint(self) -> Path:
+        """State and history after the last steps."""
+        return self._folder / "checkpoint.safetensors"
+
+    @property
+    def best(self) -> Path:
+        """The weights that did best on the dev corpus."""
+        return self._folder / "best.safetensors"
+
+    def resume(self, state: TrainingState) -> History:
+        """Take up a training where it stopped; an empty history where there is none."""
+        if not self.checkpoint.exists():
+            return History()
+        tensors, history = read_checkpoint(self.checkpoint)
+        state.load(tensors)
+        return history
+
+    def write(self, state: TrainingState, history: History) -> None:
+        """Keep the state after a step."""
+        metadata = {"history": json.dumps(asdict(history))}
+        write_tensors(state.tensors(), self.checkpoint, metadata)
+
+    def keep_best(self, state: TrainingState) -> None:
+        """Keep the weights as the best so far."""
+        write_tensors(state.weights(), self.best)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], History]:
+    """The tensors and the history of a checkpoint."""
+    tensors = read_tensors(path)
+    with safe_open(path, framework="pt") as file:
+        values = json.loads((file.metadata() or {})["history"])
+    validations = tuple((int(step), float(f1)) for step, f1 in values.pop("validations"))
+    return tensors, History(**values, validations=validations)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file of ours."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as problem:
+        raise RunError(f"{path}: expected whole safetensors, but {problem}") from problem
+
+
+def write_tensors(
+    tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
+) -> None:
+    """Write a file so that it is there whole or not at all, even when the power fails."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(whole, unfinished, metadata)
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except (OSError, SafetensorError) as problem:
+        discard(unfinished)
+        raise RunError(
+            f"{path}: cannot be written ({problem}); what was written before is whole"
+        ) from problem
+
+
+@torch.no_grad()
+def load_weights(trainable: Mapping[str, nn.Parameter], weights: Mapping[str, Tensor]) -> None:
+    """Give trainable weights other values."""
+    if weights.keys() != trainable.keys():
+        odd = sorted(weights.keys() ^ trainable.keys())[0]
+        raise RunError(f"expected the weights of this network, found others, such as {odd}")
+    for name, weight in trainable.items():
+        weight.copy_(weights[name])
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }

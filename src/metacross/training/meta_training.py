@@ -1,0 +1,125 @@
+"""The meta-step: learning to adapt (Algorithm 1, lines 4 to 10)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from metacross.adaptation.gradient_recorder import UnsharedLayer
+from metacross.adaptation.optimizers import Adam, rate_factor
+from metacross.adaptation.textbook import adapted, dropping_out, gradients
+from metacross.model.devices import seeded
+from metacross.model.tagger import Example, Tagger
+from metacross.settings import Settings
+from metacross.training.inner_steps import FastLearner, can_learn_fast
+from metacross.training.loop import Step, StepResult
+from metacross.training.masking import EpochMasker
+from metacross.training.sampling import Draw, Sampler
+from metacross.training.tasks import Task
+
+
+def maml_step(
+    tagger: Tagger,
+    examples: Sequence[Example],
+    tasks: Sequence[Task],
+    settings: Settings,
+    adam: Adam,
+) -> Step:
+    """First-order MAML: sums the query gradients of a batch of tasks, each at the weights adapted
+    to its own support, and takes one step of the outer optimiser against the sum.
+    """
+    meta, seed = settings.meta, settings.run.seed
+    sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
+    masker = EpochMasker(tagger, examples, settings)
+    learner = FastLearner(tagger, settings) if can_learn_fast(tagger) else None
+    textbook = TextbookLearner(tagger, settings)
+
+    def learnt(learner: Learner, number: int) -> StepResult:
+        factor = rate_factor(settings.schedule, number, meta.steps)
+        inner_rate = meta.inner_rate * (factor if settings.schedule.inner else 1)
+        losses = []
+        with learner.block(), dropping_out(tagger, True):
+            for draw in sampler.draws(number):
+                task = tasks[draw.position]
+                support = [masker.support(Draw(p, draw.epoch)) for p in task.support]
+                query = masker.query(Draw(task.query, draw.epoch))
+                with seeded(seed, number, task.query):
+                    losses.append(learner.learn(support, query, rate=inner_rate))
+        adam.step(learner.total, meta.outer_rate * factor)
+        mean = sum(losses) / len(losses)
+        return StepResult(loss=mean, n_items=len(losses), slowly=learner is textbook)
+
+    def step(number: int) -> StepResult:
+        nonlocal learner
+        if learner is not None:
+            try:
+                return learnt(learner, number)
+            except UnsharedLayer:  # raised before anything was changed
+                learner = None
+        return learnt(textbook, number)
+
+    return step
+
+
+class Learner(Protocol):
+    """Finds the meta-gradients of tasks, one after another within a block."""
+
+    @property
+    def total(self) -> Sequence[Tensor]:
+        """The sum of the meta-gradients in the block, in the order of the weights."""
+
+    def block(self) -> AbstractContextManager[None]:
+        """Where the tasks of one meta-step belong; after it the tagger has its own weights."""
+
+    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+        """Add a task's meta-gradient to the total; its loss."""
+
+
+class TextbookLearner:
+    """Adapts, takes the query's gradient and restores, task by task."""
+
+    def __init__(self, tagger: Tagger, settings: Settings) -> None:
+        self._tagger = tagger
+        self._settings = settings
+        self.total: list[Tensor] = []
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        """Start the sum anew."""
+        self.total = [torch.zeros_like(own) for own in self._tagger.trainable.values()]
+        yield
+
+    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+        """Add a task's meta-gradient to the total; its loss."""
+        loss, gradient = task_gradient(
+            self._tagger, support, query, self._settings, inner_rate=rate
+        )
+        torch._foreach_add_(self.total, gradient)
+        return loss
+
+
+def task_gradient(
+    tagger: Tagger,
+    support: Sequence[Example],
+    query: Example,
+    settings: Settings,
+    *,
+    inner_rate: float,
+) -> tuple[float, tuple[Tensor, ...]]:
+    """A task's loss and meta-gradient: that of the query's loss at the adapted weights (Eq. 12)."""
+    max_weight = settings.loss.max_weight
+    with adapted(
+        tagger,
+        support,
+        steps=settings.meta.inner_steps,
+        rate=inner_rate,
+        max_weight=max_weight,
+        optimiser=settings.optimiser,
+    ):
+        loss = tagger.loss(tagger.batch([query]), max_weight=max_weight)
+        return loss.item(), gradients(loss, tagger)

@@ -1,0 +1,170 @@
+"""Records what a training was made of, so that it can be repeated and taken up."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from metacross.errors import RunError
+from metacross.settings import Section
+from metacross.text.sentence import Corpus
+from metacross.text.writing import json_line, write_whole
+from metacross.training.checkpoints import History
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+# Settings that change how a training runs but not what comes out of it, and names of things that
+# are compared by their content.
+_FREE = {
+    ("run", "device"),
+    ("run", "checkpoint_every"),
+    ("run", "batch_pieces"),
+    ("run", "record_megabytes"),
+    ("data", "source"),
+    ("data", "dev"),
+    ("encoder", "name"),
+}
+AFTER_TRAINING = ("adaptation", "fine_tuning")  # sections that a training does not use
+
+
+class RunFolder:
+    """The folder of a training: ``recipe.yaml``, and under ``training`` its record, log and
+    checkpoints. When it is finished it is a model folder too.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.training = self.folder / "training"
+
+    @property
+    def record(self) -> Path:
+        """What the training was made of."""
+        return self.training / "run.json"
+
+    @property
+    def log(self) -> Path:
+        """A line for every step."""
+        return self.training / "log.jsonl"
+
+    def begin(self, settings: Section, ingredients: Mapping[str, str]) -> None:
+        """Write the record, or check that the one there is of the same training; how its model
+        adapts and is fine-tuned may change.
+
+        ``ingredients`` names what goes in, such as the source corpus, with digests.
+        """
+        if self.record.exists():
+            record = self._read()
+            self._check_same(record, settings, ingredients)
+            after = settings.model_dump(mode="json", include=set(AFTER_TRAINING))
+            recipe = record["recipe"] | after
+            if recipe != record["recipe"]:
+                self._write(record | {"recipe": recipe})
+            return
+        if any(self.folder.glob("*.safetensors")):
+            raise RunError(f"{self.folder}: expected an empty folder, found a model")
+        packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
+        self._write(
+            {
+                "recipe": settings.model_dump(mode="json"),
+                "ingredients": dict(ingredients),
+                "versions": {name: version(name) for name in packages},
+                "python": platform.python_version(),
+                "machine": f"{platform.system()} {platform.machine()}",
+                "begun": _now(),
+            }
+        )
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Refuse where another process trains in this folder; a process that ends, in whatever
+        way, no longer does.
+        """
+        if fcntl is None:
+            yield
+            return
+        folder = os.open(self.training, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise RunError(
+                f"{self.folder}: another process is training here; wait for it, or choose another "
+                "folder"
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
+
+    def end(self, history: History) -> None:
+        """Add how it went."""
+        record = self._read()
+        record["ended"] = _now()
+        record["seconds"] = round(history.seconds, 1)
+        record["best_step"], record["best_dev_f1"] = history.best_step, history.best_f1
+        record["validations"] = [list(pair) for pair in history.validations]
+        self._write(record)
+
+    def _check_same(
+        self, record: Mapping[str, Any], settings: Section, ingredients: Mapping[str, str]
+    ) -> None:
+        mend = "choose another folder, or remove this one"
+        for section, values in decisive(settings).items():
+            for key, value in values.items() if section not in AFTER_TRAINING else ():
+                before = record["recipe"].get(section, {}).get(key)
+                if before != value:
+                    raise RunError(
+                        f"{self.folder}: holds a training with {section}.{key} = {before!r}, "
+                        f"now {value!r}; {mend}"
+                    )
+        for name, digest in ingredients.items():
+            if record["ingredients"].get(name) != digest:
+                raise RunError(f"{self.folder}: holds a training with another {name}; {mend}")
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            record: dict[str, Any] = json.loads(self.record.read_text("utf-8"))
+        except (OSError, ValueError) as problem:
+            raise RunError(f"{self.record}: cannot be read: {problem}") from problem
+        return record
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        self.training.mkdir(parents=True, exist_ok=True)
+        write_whole(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+        recipe = yaml.safe_dump(record["recipe"], sort_keys=False, allow_unicode=True)
+        write_whole(self.folder / "recipe.yaml", [recipe])
+
+
+def decisive(settings: Section) -> dict[str, dict[str, Any]]:
+    """The settings on which the outcome of a training depends."""
+    return {
+        section: {key: value for key, value in values.items() if (section, key) not in _FREE}
+        for section, values in settings.model_dump(mode="json").items()
+    }
+
+
+def corpus_digest(corpus: Corpus) -> str:
+    """A digest of all words and entities of a corpus."""
+    digest = hashlib.sha256()
+    for sentence in corpus:
+        digest.update(json_line(sentence).encode())
+    return digest.hexdigest()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,156 @@
+"""Retrieval against brute force."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacross.adaptation import retrieval
+from metacross.adaptation.approximate_retrieval import ApproximateIndex
+from metacross.adaptation.retrieval import SentenceIndex, index_of
+from metacross.errors import SettingsError
+from metacross.settings import RetrievalSettings
+from metacross.text.sentence import Sentence
+from metacross.training.tasks import pseudo_tasks
+
+
+def brute_force(sources, query, k, leave_out=()):
+    """Cosines one by one in double precision, then sorted."""
+    scored = []
+    for position, source in enumerate(sources.astype(np.float64)):
+        if position not in leave_out:
+            cosine = source @ query / (np.linalg.norm(source) * np.linalg.norm(query))
+            scored.append((-cosine, position))
+    return [position for _, position in sorted(scored)[:k]]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from([3, 7, 64]))
+def test_it_finds_what_brute_force_finds_whatever_the_blocks(seed, k, block):
+    rng = np.random.default_rng(seed)
+    sources = rng.standard_normal((40, 6)).astype(np.float32)
+    queries = rng.standard_normal((9, 6)).astype(np.float32)
+    before = retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK
+    retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = block, block
+    try:
+        found = SentenceIndex(sources).nearest(queries, k=k)
+    finally:
+        retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = before
+    for query, own in zip(queries, found, strict=True):
+        assert [n.position for n in own] == brute_force(sources, query, k)
+        assert [n.similarity for n in own] == sorted((n.similarity for n in own), reverse=True)
+
+
+def test_equally_similar_ones_come_in_the_order_of_their_positions():
+    sources = np.array([[0, 1], [1, 0], [2, 0], [1, 0], [3, 0]], dtype=np.float32)
+    (found,) = SentenceIndex(sources).nearest(np.array([[1, 0]], dtype=np.float32), k=3)
+    assert [n.position for n in found] == [1, 2, 3]
+
+
+def test_a_foreign_sentence_keeps_its_nearest_neighbour():
+    sources = np.eye(4, dtype=np.float32)
+    (found,) = SentenceIndex(sources).nearest(sources[2:3], k=1)
+    assert found[0].position == 2
+    assert found[0].similarity == pytest.approx(1.0)
+
+
+def test_positions_left_out_are_not_returned():
+    rng = np.random.default_rng(0)
+    sources = rng.standard_normal((30, 4)).astype(np.float32)
+    leave_out = [(i, (i + 1) % 30) for i in range(30)]
+    found = SentenceIndex(sources).nearest(sources, k=3, leave_out=leave_out)
+    for position, own in enumerate(found):
+        wanted = brute_force(sources, sources[position], 3, leave_out[position])
+        assert [n.position for n in own] == wanted
+
+
+def test_more_neighbours_than_sentences_is_refused():
+    with pytest.raises(SettingsError, match=r"retrieval\.neighbours: expected at most 2"):
+        SentenceIndex(np.eye(3, dtype=np.float32)).nearest(
+            np.eye(3, dtype=np.float32), k=3, leave_out=[(0,), (1,), (2,)]
+        )
+
+
+WORDS = [("a", "b"), ("c",), ("a", "b"), ("d",)]
+VECTORS = np.array([[1, 0], [0.9, 0.1], [1, 0], [0, 1]], dtype=np.float32)
+
+
+def tasks(**options):
+    sentences = [Sentence(words, ()) for words in WORDS]
+    return pseudo_tasks(sentences, VECTORS, RetrievalSettings(**options))
+
+
+def test_a_sentence_of_the_index_is_not_its_own_neighbour():
+    for task in tasks(neighbours=2):
+        assert task.query not in task.support
+        assert len(set(task.support)) == 2
+
+
+def test_every_sentence_is_the_query_of_one_task():
+    assert [task.query for task in tasks(neighbours=1)] == [0, 1, 2, 3]
+
+
+def test_a_copy_may_be_a_neighbour_or_not_as_set():
+    assert tasks(neighbours=1)[0].support == (2,)
+    assert tasks(neighbours=1, copies=False)[0].support == (1,)
+
+
+def clustered(n, width=16, seed=0):
+    """Vectors about some centres, as those of sentences are."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((n // 20, width))
+    return (
+        centres[rng.integers(len(centres), size=n)] + 0.5 * rng.standard_normal((n, width))
+    ).astype(np.float32)
+
+
+def test_faiss_finds_nearly_all_that_the_exact_search_finds_with_the_same_similarities():
+    sources, queries = clustered(3_000), clustered(300, seed=1)
+    approximate, exact = ApproximateIndex(sources), SentenceIndex(sources)
+    assert approximate.recall >= 0.98
+    assert exact.recall is None
+    found, wanted = (index.nearest(queries, k=2) for index in (approximate, exact))
+    pairs = [
+        (a, b)
+        for own, other in zip(found, wanted, strict=True)
+        for a, b in zip(own, other, strict=True)
+    ]
+    alike = [(a, b) for a, b in pairs if a.position == b.position]
+    assert len(alike) >= 0.8 * len(pairs)  # foreign sentences lie apart from all cells
+    assert all(a.similarity == pytest.approx(b.similarity, abs=1e-5) for a, b in alike)
+
+
+def test_faiss_leaves_out_what_it_is_told_to():
+    sources = clustered(500)
+    leave_out = [(i, (i + 1) % 500) for i in range(500)]
+    found = ApproximateIndex(sources).nearest(sources, k=2, leave_out=leave_out)
+    assert all(len(own) == 2 for own in found)
+    assert not any(
+        n.position in hidden for own, hidden in zip(found, leave_out, strict=True) for n in own
+    )
+
+
+def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
+    sources = clustered(100)
+    assert isinstance(index_of(sources, "auto"), SentenceIndex)
+    assert isinstance(index_of(sources, "faiss"), ApproximateIndex)
+    monkeypatch.setattr(retrieval, "_EXACT_UP_TO", 99)
+    assert isinstance(index_of(sources, "auto"), ApproximateIndex)
+    assert isinstance(index_of(sources, "exact"), SentenceIndex)
+    monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
+    assert isinstance(index_of(sources, "auto"), SentenceIndex)
+
+
+def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(
+        SettingsError, match=r"retrieval\.search: .*pip install 'metacross\[faiss\]'"
+    ):
+        index_of(clustered(100), "faiss")
+
+
+def test_the_exact_search_holds_no_copy_of_the_vectors():
+    sources = clustered(100)
+    assert SentenceIndex(sources)._vectors.data_ptr() == sources.ctypes.data

@@ -1,0 +1,174 @@
+"""Sentences into windows of word pieces."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from metacross.errors import SettingsError
+from metacross.text.sentence import Sentence
+from metacross.text.windows import SpecialPieces, WordPieces, batch_of
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SPECIAL = SpecialPieces(start=2, end=3, pad=0, unknown=1, mask=4)
+
+
+def wordpiece_tokenizer() -> Tokenizer:
+    """Pieces of one letter: a word has as many pieces as letters."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocabulary = [*SPECIALS, *letters, *(f"##{letter}" for letter in letters)]
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: i for i, piece in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(SPECIALS)
+    return tokenizer
+
+
+def byte_level_tokenizer() -> Tokenizer:
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    vocabulary = {piece: i for i, piece in enumerate([*SPECIALS, *sorted(alphabet)])}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens(SPECIALS)
+    return tokenizer
+
+
+def unigram_tokenizer() -> Tokenizer:
+    pieces = [*((piece, 0.0) for piece in SPECIALS), ("▁", -2.0), ("▁a", -1.5)]
+    pieces += [(letter, -3.0) for letter in "abcdefghijklmnopqrstuvwxyz"]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=1))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.add_special_tokens(SPECIALS)
+    return tokenizer
+
+
+TOKENIZERS = {
+    "WordPiece": wordpiece_tokenizer(),
+    "byte-level": byte_level_tokenizer(),
+    "Unigram": unigram_tokenizer(),
+}
+ALL = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
+
+
+def windows_of(tokenizer, words, longest=128, overlap=64):
+    pieces = WordPieces(tokenizer, SPECIAL, longest=longest, overlap=overlap)
+    return pieces.windows([Sentence(tuple(words))])[0]
+
+
+@ALL
+@settings(deadline=None)
+@given(data=st.data())
+def test_every_word_is_scored_exactly_once(tokenizer, data):
+    odd = ["\u200b", " ", "\u00a0", "\x07", "😀", "[MASK]"]
+    word = st.text("abcz1é中\u200b ", min_size=1, max_size=12) | st.sampled_from(odd)
+    words = data.draw(st.lists(word, min_size=1, max_size=60))
+    longest = data.draw(st.integers(4, 40))
+    overlap = data.draw(st.integers(0, longest - 3))
+    windows = windows_of(tokenizer, words, longest, overlap)
+    scored = [word for window in windows for word in window.scored_words]
+    assert sorted(scored) == list(range(len(words)))
+    assert all(len(window) <= longest for window in windows)
+
+
+@ALL
+@settings(deadline=None)
+@given(data=st.data())
+def test_windows_overlap_as_said_and_join_to_the_sentence(tokenizer, data):
+    words = data.draw(st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=60))
+    longest = data.draw(st.integers(4, 30))
+    overlap = data.draw(st.integers(0, longest - 3))
+    whole = windows_of(tokenizer, words, 10_000)[0].piece_ids[1:-1]
+    windows = windows_of(tokenizer, words, longest, overlap)
+    joined = windows[0].piece_ids[1:-1]
+    for before, window in itertools.pairwise(windows):
+        inner = window.piece_ids[1:-1]
+        assert inner[:overlap] == before.piece_ids[1:-1][len(before) - 2 - overlap :]
+        joined += inner[overlap:]
+    assert joined == whole
+
+
+def test_the_paper_s_window_of_128_pieces_goes_on_with_the_last_64():
+    windows = windows_of(TOKENIZERS["WordPiece"], ["a"] * 200)
+    assert [len(window) for window in windows] == [128, 128, 78]
+    assert [window.words[0] for window in windows] == [0, 62, 124]
+
+
+def test_a_word_is_scored_where_it_has_most_context():
+    windows = windows_of(TOKENIZERS["WordPiece"], ["a"] * 200)
+    # Words 62 to 125 stand in the first two windows; 93 and 94 are in the middle of the overlap.
+    assert [window.scored_words[-1] for window in windows] == [93, 155, 199]
+
+
+def test_a_short_sentence_is_one_window_with_the_special_pieces():
+    (window,) = windows_of(TOKENIZERS["WordPiece"], ["ab", "c"])
+    assert window.piece_ids[0] == SPECIAL.start
+    assert window.piece_ids[-1] == SPECIAL.end
+    assert window.words == (0, 0, 1)
+    assert window.scored == (1, 3)
+
+
+@pytest.mark.parametrize("invisible", ["\u200b", "\x07", "\u00ad", " ", "\ufeff", "\U000e0001"])
+@ALL
+def test_a_word_without_pieces_shifts_no_label(tokenizer, invisible):
+    (window,) = windows_of(tokenizer, ["b", invisible, "c"])
+    assert window.scored_words == (0, 1, 2)
+    pieces = WordPieces(tokenizer, SPECIAL)
+    (c_alone,) = pieces.windows([Sentence(("c",))])[0]
+    assert window.piece_ids[window.scored[2] : -1] == c_alone.piece_ids[1:-1]
+
+
+def test_a_word_without_pieces_gets_the_unknown_piece():
+    (window,) = windows_of(TOKENIZERS["WordPiece"], ["b", "\u200b", "c"])
+    assert window.piece_ids[2] == SPECIAL.unknown
+
+
+@ALL
+def test_a_word_has_the_same_pieces_wherever_it_stands(tokenizer):
+    (window,) = windows_of(tokenizer, ["abc", "abc"])
+    middle = (len(window) - 2) // 2
+    assert window.piece_ids[1 : 1 + middle] == window.piece_ids[1 + middle : -1]
+
+
+@ALL
+@pytest.mark.parametrize("word", SPECIALS)
+def test_a_word_spelt_like_a_special_piece_is_not_one(tokenizer, word):
+    (window,) = windows_of(tokenizer, [word])
+    assert not {SPECIAL.mask, SPECIAL.start, SPECIAL.end, SPECIAL.pad} & {*window.piece_ids[1:-1]}
+
+
+@pytest.mark.parametrize(("longest", "overlap"), [(128, 126), (2, 0), (128, -1)])
+def test_sizes_that_never_end_are_refused(longest, overlap):
+    with pytest.raises(SettingsError, match="overlap"):
+        WordPieces(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=overlap)
+
+
+def test_a_batch_is_padded_to_its_longest_window_only():
+    pieces = WordPieces(TOKENIZERS["WordPiece"], SPECIAL)
+    windows = pieces.windows([Sentence(("a",)), Sentence(("a", "bcd"))])
+    batch = batch_of(windows, SPECIAL.pad)
+    assert batch.piece_ids.shape == (2, 6)
+    assert batch.piece_ids[0, 3:].tolist() == [SPECIAL.pad] * 3
+    assert batch.attention.sum(axis=1).tolist() == [3, 6]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(5, 20))
+def test_a_batch_finds_every_word_of_its_sentences_in_order(lengths, longest):
+    pieces = WordPieces(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=2)
+    letters = "abcdefghij"
+    sentences = [Sentence(tuple(letters[i % 10] for i in range(length))) for length in lengths]
+    windows = pieces.windows(sentences)
+    batch = batch_of(windows, SPECIAL.pad)
+    found = batch.piece_ids[batch.window_of_word, batch.piece_of_word]
+    first_letter = TOKENIZERS["WordPiece"].token_to_id("a")
+    wanted = [first_letter + i % 10 for length in lengths for i in range(length)]
+    assert found.tolist() == wanted
+    assert np.bincount(batch.sentence_of_word).tolist() == lengths
+    assert batch.n_sentences == len(sentences)

@@ -1,0 +1,119 @@
+"""Carries the teacher's weights over into the student's smaller shape."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from metacross.model.devices import seeded
+from metacross.model.mini_encoder import (
+    BranchConvolution,
+    BranchFusion,
+    BranchOpening,
+    MiniConfig,
+    MiniModel,
+    SentencePooling,
+)
+from tools.mini_encoder.teacher import CONVOLUTIONS, Teacher, TeacherBranch
+from tools.mini_encoder.vocabulary import SPECIALS, TEACHER_SPECIALS, Vocabulary
+
+
+def empty_student(teacher: Teacher, vocabulary: Vocabulary, embedding_size: int) -> MiniModel:
+    """The student's shape, with weights that say nothing yet."""
+    shape = teacher.shape
+    config = MiniConfig(
+        vocab_size=len(vocabulary.teacher_ids),
+        embedding_size=embedding_size,
+        branch_size=shape.branch,
+        ngram_orders=shape.orders,
+        num_convolutions=CONVOLUTIONS,
+        state_size=shape.state,
+        sentence_inner_size=shape.inner,
+    )
+    with seeded(0):
+        return MiniModel(config)
+
+
+@torch.no_grad()
+def transplanted(teacher: Teacher, vocabulary: Vocabulary, embedding_size: int) -> MiniModel:
+    """A student that computes nearly what the teacher does, on fewer pieces and columns."""
+    table = teacher.embeddings.weight[vocabulary.teacher_ids].clone()  # (pieces, columns)
+    for special in set(SPECIALS) - set(TEACHER_SPECIALS):
+        table[SPECIALS.index(special)] = 0.0
+    weights = (vocabulary.frequencies + 1.0).sqrt()  # (pieces,)
+    basis = evened_basis(principal_directions(table, weights, embedding_size))
+    student = empty_student(teacher, vocabulary, embedding_size)
+    student.embeddings.pack(table @ basis)
+    opening, *convolutions, fusion = student.encoder.layer
+    for number, branch in enumerate(teacher.branches):
+        branch = cast(TeacherBranch, branch)
+        _copy_opening(cast(BranchOpening, opening), number, branch, basis)
+        for layer, convolve in zip(convolutions, branch.convolutions, strict=True):
+            own = cast(BranchConvolution, layer).convolutions[number]
+            own.load_state_dict(convolve.state_dict())
+    _copy_fusion(cast(BranchFusion, fusion), teacher, basis)
+    _copy_pooling(cast(BranchFusion, fusion).pooling, teacher)
+    return student
+
+
+def principal_directions(table: Tensor, weights: Tensor, width: int) -> Tensor:
+    """An orthonormal basis that keeps most of the weighted energy of a table's rows.
+
+    *Shape:* table (rows, columns), weights (rows,), result (columns, width).
+    """
+    moment = (table * weights.unsqueeze(1)).T @ table  # (columns, columns)
+    _, vectors = torch.linalg.eigh(moment.double())
+    kept: Tensor = vectors.flip(1)[:, :width]
+    return kept
+
+
+def evened_basis(basis: Tensor, seed: int = 0) -> Tensor:
+    """The same subspace in a basis that suits 4-bit codes and the LayerNorm over the branches.
+
+    A random rotation gives all columns like energy. A reflection then sends the direction of the
+    old columns' mean to that of the new columns' mean, so that the LayerNorm subtracts the same.
+
+    *Shape:* (columns, width), as the result.
+    """
+    width = basis.shape[1]
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.randn(width, width, generator=generator, dtype=basis.dtype)
+    basis = basis @ torch.linalg.qr(noise).Q  # (columns, width)
+    mean_before = nn.functional.normalize(basis.sum(0), dim=0)  # (width,)
+    mean_after = torch.full_like(mean_before, width**-0.5)
+    mirror = nn.functional.normalize(mean_before - mean_after, dim=0)
+    return (basis - 2.0 * torch.outer(basis @ mirror, mirror)).float()
+
+
+def _copy_opening(
+    opening: BranchOpening, number: int, branch: TeacherBranch, basis: Tensor
+) -> None:
+    project = cast(nn.Linear, opening.projections[number])
+    project.weight.copy_(branch.project.weight @ basis)
+    project.bias.copy_(branch.project.bias)
+    opening.norms[number].load_state_dict(branch.norm.state_dict())
+
+
+def _copy_fusion(fusion: BranchFusion, teacher: Teacher, basis: Tensor) -> None:
+    """The LayerNorm's gain on the embedding moves into the linear map, to be rotated with it."""
+    before, after = basis.shape
+    gain, shift = teacher.norm.weight, teacher.norm.bias
+    shrink = math.sqrt(fusion.norm.normalized_shape[0] / gain.numel())
+    dense = teacher.dense.weight  # (state, stream)
+    embedded = (dense[:, :before] * gain[:before]) @ basis * shrink  # (state, width)
+    fusion.dense.weight.copy_(torch.cat([embedded, dense[:, before:]], dim=1))
+    fusion.dense.bias.copy_(teacher.dense.bias + dense[:, :before] @ shift[:before])
+    fusion.norm.weight.copy_(torch.cat([torch.ones(after), gain[before:] * shrink]))
+    fusion.norm.bias.copy_(torch.cat([torch.zeros(after), shift[before:]]))
+
+
+def _copy_pooling(pooling: SentencePooling, teacher: Teacher) -> None:
+    pooling.first.load_state_dict(teacher.hidden_0.state_dict())
+    pooling.second.load_state_dict(teacher.hidden_1.state_dict())
+    pooling.second_skip.load_state_dict(teacher.skip_1.state_dict())
+    pooling.third.load_state_dict(teacher.hidden_2.state_dict())
+    pooling.fourth.load_state_dict(teacher.hidden_3.state_dict())
+    pooling.fourth_skip.load_state_dict(teacher.skip_3.state_dict())
