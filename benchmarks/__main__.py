@@ -18,7 +18,7 @@ from benchmarks import adaptation, end_to_end, memory, meta_training, retrieval
 from benchmarks.measuring import machine
 from benchmarks.plots import write_plots
 from benchmarks.tables import as_markdown
-from metacross.text.writing import write_whole
+from metacross.text.writing import write_atomically
 
 FOLDER = Path(__file__).parent
 
@@ -43,8 +43,8 @@ def main() -> None:
             results[part] = {**results.get(part, {}), size: PARTS[name]()}
         else:
             results[part] = PARTS[name]()
-        write_whole(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
-    write_whole(FOLDER / "results.md", [as_markdown(results)])
+        write_atomically(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
+    write_atomically(FOLDER / "results.md", [as_markdown(results)])
     write_plots(results, FOLDER)
     sys.stdout.write(as_markdown(results))
 

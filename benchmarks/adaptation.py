@@ -1,4 +1,4 @@
-"""How long adapting to a sentence and labelling it takes."""
+"""How long adapting to a sentence and labeling it takes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAMPLES = {"mini": 40, "mbert": 12}  # sentences of the slow ways in each repea
 
 def new_engine(own: Work) -> FastEngine:
     """An engine that has seen nothing yet."""
-    megabytes = own.settings.run.record_megabytes
+    megabytes = own.settings.run.gradient_cache_mb
     return FastEngine(own.tagger, own.settings, memory_bytes=2**20 * megabytes)
 
 
@@ -31,9 +31,9 @@ def textbook(own: Work, i: int) -> torch.Tensor:
         own.tagger,
         list(own.supports[i].values()),
         steps=1,
-        rate=settings.rate,
+        learning_rate=settings.learning_rate,
         max_weight=settings.max_weight,
-        optimiser=own.settings.optimiser,
+        optimizer=own.settings.optimizer,
     ):
         return label_logits(own.tagger, [own.tests[i]])[0]
 
@@ -47,7 +47,7 @@ def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
     def by_released(_repeat: int) -> int:
         for i in slow:
             support = list(own.supports[i].values())
-            released.label(own.tagger, own.tests[i], support, own.settings.adaptation.rate)
+            released.label(own.tagger, own.tests[i], support, own.settings.adaptation.learning_rate)
         return len(slow)
 
     def by_textbook(_repeat: int) -> int:
@@ -59,7 +59,7 @@ def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
         chosen = random.Random(repeat).sample(range(len(own.tests)), n_tests if repeat else 8)
         engine = new_engine(own)
         engine.logits([own.tests[i] for i in chosen], [own.supports[i] for i in chosen])
-        n_recorded.append(engine.records.n_recorded)
+        n_recorded.append(engine.gradient_cache.n_recorded)
         return len(chosen)
 
     def by_plain(_repeat: int) -> int:
@@ -100,7 +100,7 @@ def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
     """Milliseconds for a sentence with the bundled encoder, as one thing grows."""
     found: dict[str, Any] = {"k": {}, "length": {}, "together": {}}
     for k in (1, 2, 4, 8):
-        own = work("mini", neighbours=k)
+        own = work("mini", neighbors=k)
         found["k"][k] = _times(own, own.spread(n_tests), repeats)
     own = work("mini")
     for quarter in range(4):

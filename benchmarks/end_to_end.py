@@ -1,4 +1,4 @@
-"""Sentences a second with everything in it: pieces, neighbours, adaptation, labels."""
+"""Sentences a second with everything in it: pieces, neighbors, adaptation, labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.measuring import in_turns, summary
 from benchmarks.sizes import foreign_sentences, new_model
-from metacross.adaptation.ner_model import Recogniser
+from metacross.adaptation.ner_model import NerModel
 
 
 def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
 
     def by(adapt: bool, repeat: int) -> int:
         chosen = sentences if repeat else sentences[:8]
-        return len(list(Recogniser(model).predict_all(chosen, adapt=adapt)))
+        return len(list(NerModel(model).predict_all(chosen, adapt=adapt)))
 
     ways = {
         "adapted": lambda repeat: by(True, repeat),

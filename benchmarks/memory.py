@@ -25,19 +25,17 @@ def measure(kind: str, size: str, n: int) -> float:
 def _work(kind: str, size: str, n: int) -> None:
     if kind in ("exact", "faiss"):
         from benchmarks.retrieval import sentences_like
-        from metacross.adaptation.retrieval import index_of
+        from metacross.adaptation.retrieval import build_index
 
-        index = index_of(sentences_like(n, 1), "exact" if kind == "exact" else "faiss")
+        index = build_index(sentences_like(n, 1), "exact" if kind == "exact" else "faiss")
         index.nearest(sentences_like(1_000, 2), k=2)
         return
     from benchmarks.sizes import foreign_sentences, new_model
-    from metacross.adaptation.ner_model import Recogniser
+    from metacross.adaptation.ner_model import NerModel
 
     model = new_model(size, "none" if kind == "plain" else "own")
     engine: Any = "textbook" if kind == "textbook" else "fast"
-    list(
-        Recogniser(model, engine=engine).predict_all(foreign_sentences()[:n], adapt=kind != "plain")
-    )
+    list(NerModel(model, engine=engine).predict_all(foreign_sentences()[:n], adapt=kind != "plain"))
 
 
 def _peak() -> float:

@@ -18,7 +18,7 @@ from metacross.training.tasks import Task
 def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
     """Seconds for a task in three ways, in turns, and how far the gradients are apart."""
     own = work(size)
-    rate, max_weight = own.settings.meta.inner_rate, own.settings.loss.max_weight
+    learning_rate, max_weight = own.settings.meta.inner_learning_rate, own.settings.loss.max_weight
 
     def tasks(repeat: int) -> list[Task]:
         start = repeat * n_tasks
@@ -33,7 +33,7 @@ def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
                 own.source[task.query],
                 total,
                 steps=own.settings.meta.inner_steps,
-                rate=rate,
+                learning_rate=learning_rate,
                 max_weight=max_weight,
             )
         return n_tasks
@@ -42,7 +42,7 @@ def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
         with learner.block():
             for task in tasks(repeat):
                 support = [own.source[p] for p in task.support]
-                learner.learn(support, own.source[task.query], rate=rate)
+                learner.learn(support, own.source[task.query], learning_rate=learning_rate)
         return n_tasks
 
     fast, textbook = (

@@ -29,8 +29,8 @@ def _bars(found: Mapping[str, Any], path: Path) -> None:
     for panel, (size, own) in zip(panels, found.items(), strict=True):
         names = [WAY_NAMES[name] for name in own["ways"]]
         values = [way["milliseconds"] for way in own["ways"].values()]
-        colours = [_OURS if name == "metacross" else _OTHER for name in names]
-        bars = panel.barh(names, values, color=colours)
+        colors = [_OURS if name == "metacross" else _OTHER for name in names]
+        bars = panel.barh(names, values, color=colors)
         panel.bar_label(bars, [f"{value:.3g} ms" for value in values], padding=3)
         panel.invert_yaxis()
         panel.set_title(SIZE_NAMES[size], loc="left")
@@ -41,13 +41,13 @@ def _bars(found: Mapping[str, Any], path: Path) -> None:
 
 
 def _growth(found: Mapping[str, Any], path: Path) -> None:
-    titles = {"k": "neighbours (K)", "length": "pieces of the sentence", "together": "together"}
+    titles = {"k": "neighbors (K)", "length": "pieces of the sentence", "together": "together"}
     figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
     for panel, (key, title) in zip(panels, titles.items(), strict=True):
         values = [float(value) for value in found[key]]
-        for name, colour in (("textbook", _OTHER), ("engine", _OURS)):
+        for name, color in (("textbook", _OTHER), ("engine", _OURS)):
             times = [own[name] for own in found[key].values()]
-            panel.plot(values, times, "o-", color=colour, label=WAY_NAMES[name])
+            panel.plot(values, times, "o-", color=color, label=WAY_NAMES[name])
         panel.set_xlabel(title)
         panel.set_ylim(bottom=0)
         panel.spines[["top", "right"]].set_visible(False)
@@ -59,9 +59,9 @@ def _growth(found: Mapping[str, Any], path: Path) -> None:
 def _retrieval(found: Mapping[str, Any], path: Path) -> None:
     figure, panel = plt.subplots(figsize=(5, 3), layout="constrained")
     sizes = [int(n) for n in found]
-    for name, colour in (("exact", _OURS), ("faiss", _OTHER)):
+    for name, color in (("exact", _OURS), ("faiss", _OTHER)):
         times = [own["ways"][name]["milliseconds"] for own in found.values()]
-        panel.loglog(sizes, times, "o-", color=colour, label=name)
+        panel.loglog(sizes, times, "o-", color=color, label=name)
     panel.set_xlabel("source sentences")
     panel.set_ylabel("ms a query")
     panel.legend(frameon=False)

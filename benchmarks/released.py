@@ -1,6 +1,6 @@
 """Adaptation and meta-training in the way of the paper's released code, rewritten.
 
-Every sentence is padded to 128 pieces, every adaptation makes a new optimiser, copies the weights
+Every sentence is padded to 128 pieces, every adaptation makes a new optimizer, copies the weights
 before and puts them back after.
 """
 
@@ -25,34 +25,44 @@ def padded_batch(tagger: Tagger, examples: Sequence[Example]) -> TaggerBatch:
     missing = (0, max(0, _LENGTH - batch.piece_ids.shape[1]))
     return replace(
         batch,
-        piece_ids=functional.pad(batch.piece_ids, missing, value=tagger.codec.special.pad),
+        piece_ids=functional.pad(batch.piece_ids, missing, value=tagger.tokenizer.special.pad),
         attention=functional.pad(batch.attention, missing),
     )
 
 
 @contextlib.contextmanager
 def adapted(
-    tagger: Tagger, support: Sequence[Example], *, steps: int, rate: float, max_weight: float
+    tagger: Tagger,
+    support: Sequence[Example],
+    *,
+    steps: int,
+    learning_rate: float,
+    max_weight: float,
 ) -> Iterator[None]:
     """Within the block the tagger is adapted to a support."""
     weights = list(tagger.trainable.values())
     before = [weight.detach().clone() for weight in weights]
-    optimiser = torch.optim.Adam(weights, lr=rate, foreach=False)
+    optimizer = torch.optim.Adam(weights, lr=learning_rate, foreach=False)
     batch = padded_batch(tagger, support)
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         tagger.loss(batch, max_weight=max_weight).backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-    optimiser.zero_grad()
+        optimizer.step()
+    optimizer.zero_grad()
     yield
     with torch.no_grad():
         for weight, old in zip(weights, before, strict=True):
             weight.copy_(old)
 
 
-def label(tagger: Tagger, example: Example, support: Sequence[Example], rate: float) -> Tensor:
+def label(
+    tagger: Tagger, example: Example, support: Sequence[Example], learning_rate: float
+) -> Tensor:
     """Adapt to a support and score the words of a sentence. *Shape:* (words, tags)."""
-    with adapted(tagger, support, steps=1, rate=rate, max_weight=0.0), torch.no_grad():
+    with (
+        adapted(tagger, support, steps=1, learning_rate=learning_rate, max_weight=0.0),
+        torch.no_grad(),
+    ):
         return tagger.logits(padded_batch(tagger, [example]))
 
 
@@ -63,11 +73,11 @@ def add_meta_gradient(
     total: dict[str, Tensor],
     *,
     steps: int,
-    rate: float,
+    learning_rate: float,
     max_weight: float,
 ) -> None:
     """Add the query's gradient at the adapted weights to a total."""
-    with adapted(tagger, support, steps=steps, rate=rate, max_weight=max_weight):
+    with adapted(tagger, support, steps=steps, learning_rate=learning_rate, max_weight=max_weight):
         loss = tagger.loss(padded_batch(tagger, [query]), max_weight=max_weight)
         loss.backward()  # type: ignore[no-untyped-call]
         for name, weight in tagger.trainable.items():

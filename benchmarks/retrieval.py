@@ -1,4 +1,4 @@
-"""How long finding neighbours takes, exactly and by faiss."""
+"""How long finding neighbors takes, exactly and by faiss."""
 
 from __future__ import annotations
 

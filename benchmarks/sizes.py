@@ -1,4 +1,4 @@
-"""Taggers of two sizes, and sentences with their real neighbours to adapt them to."""
+"""Taggers of two sizes, and sentences with their real neighbors to adapt them to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import torch
 from transformers import BertConfig, BertForTokenClassification
 
 from metacross.adaptation.retrieval import SentenceIndex
-from metacross.model.encoder import load_codec, load_encoder, new_tagger_network
-from metacross.model.model_folder import Memory, ModelParts
+from metacross.model.encoder import load_encoder, load_tokenizer, new_tagger_network
+from metacross.model.model_folder import Datastore, ModelParts
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings, load_settings
@@ -48,13 +48,13 @@ class Work:
         return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
 
 
-def work(size: str, *, neighbours: int = 2) -> Work:
-    """The bundled corpus, with the tagger of a size. The neighbours are those that the bundled
+def work(size: str, *, neighbors: int = 2) -> Work:
+    """The bundled corpus, with the tagger of a size. The neighbors are those that the bundled
     encoder finds, whatever the tagger.
     """
     tagger, settings = new_tagger(size)
     sentences = foreign_sentences()
-    found = SentenceIndex(_vectors("en")).nearest(_vectors("foreign"), k=neighbours)
+    found = SentenceIndex(_vectors("en")).nearest(_vectors("foreign"), k=neighbors)
     source = tagger.examples(bundled_corpus("en", "train"))
     return Work(
         tagger=tagger,
@@ -62,9 +62,7 @@ def work(size: str, *, neighbours: int = 2) -> Work:
         source=source,
         tests=tagger.examples(sentences),
         supports=[{n.position: source[n.position] for n in own} for own in found],
-        tasks=pseudo_tasks(
-            bundled_corpus("en", "train").sentences, _vectors("en"), settings.retrieval
-        ),
+        tasks=pseudo_tasks(_vectors("en"), settings.retrieval),
     )
 
 
@@ -81,24 +79,26 @@ def new_tagger(size: str) -> tuple[Tagger, Settings]:
             else BertForTokenClassification(config)  # type: ignore[no-untyped-call]
         )
     network.eval()
-    return Tagger(network, load_codec("mini"), TYPES, settings.encoder, settings.run), settings
+    return Tagger(network, load_tokenizer("mini"), TYPES, settings.encoder, settings.run), settings
 
 
 def new_model(size: str, retrieval: Literal["none", "bundled", "own"]) -> ModelParts:
-    """A whole model, which finds neighbours with the bundled encoder or, as after any training,
+    """A whole model, which finds neighbors with the bundled encoder or, as after any training,
     with the tagger's own encoder as it was before.
     """
     tagger, settings = new_tagger(size)
     source = bundled_corpus("en", "train")
-    memory = None
+    datastore = None
     if retrieval == "bundled":
-        memory = Memory(source, _vectors("en"), _sentence_encoder(), None, load_encoder("mini"))
+        datastore = Datastore(
+            source, _vectors("en"), _sentence_encoder(), None, load_encoder("mini")
+        )
     elif retrieval == "own":
         pretrained = {name: own.detach().clone() for name, own in tagger.trainable.items()}
         twin = pretrained_twin(tagger.network, pretrained)
-        encoder = SentenceEncoder(twin, tagger.word_pieces, "cls", tagger.device)
-        memory = Memory(source, encoder.vectors(source.sentences), encoder, pretrained, None)
-    return ModelParts(tagger, settings, memory, adapts=True)
+        encoder = SentenceEncoder(twin, tagger.window_cutter, "cls", tagger.device)
+        datastore = Datastore(source, encoder.vectors(source.sentences), encoder, pretrained, None)
+    return ModelParts(tagger, settings, datastore, adapts=True)
 
 
 def foreign_sentences() -> list[Sentence]:
@@ -111,8 +111,8 @@ def foreign_sentences() -> list[Sentence]:
 @cache
 def _sentence_encoder() -> SentenceEncoder:
     encoder = load_encoder("mini")
-    word_pieces = encoder.codec.word_pieces(longest=128, overlap=64)
-    return SentenceEncoder(encoder.network, word_pieces, "cls", torch.device("cpu"))
+    window_cutter = encoder.tokenizer.window_cutter(longest=128, overlap=64)
+    return SentenceEncoder(encoder.network, window_cutter, "cls", torch.device("cpu"))
 
 
 @cache

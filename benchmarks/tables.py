@@ -25,7 +25,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         f"float32. Ways to do the same thing take turns in one run; a figure is the median over "
         f"the repeats, in brackets the least and the most. *mBERT size* has random weights in the "
         f"shape of multilingual BERT (12 layers of 768, the lowest 3 frozen), sentences and their "
-        f"neighbours are those of the bundled corpus.",
+        f"neighbors are those of the bundled corpus.",
         *_adaptation(results["adaptation"]),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
@@ -37,7 +37,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
 
 
 def _adaptation(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## Adapting to a sentence and labelling it, neighbours known"
+    yield "## Adapting to a sentence and labeling it, neighbors known"
     yield _ways_table(found, ours="engine")
     for size, own in found.items():
         yield (
@@ -90,7 +90,7 @@ def _end_to_end(found: Mapping[str, Any]) -> Iterable[str]:
 def _growth(found: Mapping[str, Any]) -> Iterable[str]:
     yield "## How the cost of a sentence grows (bundled encoder, ms)"
     names = {
-        "k": "neighbours (K)",
+        "k": "neighbors (K)",
         "length": "pieces of the sentence",
         "together": "sentences that go through the network together",
     }

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from metacross.model.encoder import fingerprint, load_encoder
+from metacross.model.encoder import load_encoder, weights_digest
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
-from metacross.study.results import Cell
-from metacross.training.run_folder import decisive
+from metacross.study.results import Result
+from metacross.training.run_folder import relevant_settings
 
 ROOT = Path(__file__).parent.parent
 METHOD = (ROOT / "docs" / "method.md").read_text()
@@ -54,9 +54,9 @@ def test_every_equation_is_mapped():
     assert [int(n) for row in rows for n in row.split(",")] == list(range(1, 14))
 
 
-@pytest.mark.parametrize("setting", sorted(set(re.findall(r"`(\w+\.(?:\w+|\*))`", METHOD))))
-def test_a_setting_in_the_method_page_exists(setting):
-    section, key = setting.split(".")
+@pytest.mark.parametrize("fraction", sorted(set(re.findall(r"`(\w+\.(?:\w+|\*))`", METHOD))))
+def test_a_setting_in_the_method_page_exists(fraction):
+    section, key = fraction.split(".")
     if section in Settings.model_fields:
         fields = type(getattr(Settings(), section)).model_fields
         assert key == "*" or key in fields
@@ -65,7 +65,7 @@ def test_a_setting_in_the_method_page_exists(setting):
 def test_the_study_of_the_page_on_studies_is_one(write):
     text = (ROOT / "docs" / "studies.md").read_text().split("significance.\n\n")[1]
     study = load_study(write("x.yaml", textwrap.dedent(text.split("\n\n")[0])), {})
-    assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbours"]
+    assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbors"]
     for changes in study.systems.values():
         load_settings(study.recipe, changes)
 
@@ -81,14 +81,17 @@ def test_the_study_of_the_page_on_studies_is_one(write):
 def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
     name = str(ROOT / study) if "/" in study else study
     systems = load_study(name, {}).systems
-    encoder = fingerprint(load_encoder("mini").network)
+    encoder = weights_digest(load_encoder("mini").network)
     for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines():
-        cell = Cell.model_validate_json(line)
-        unused = "fine_tuning" if cell.setting == "zero-shot" else "adaptation"
-        said = load_settings("mini", [*systems[cell.system], f"run.seed={cell.seed}"])
-        ours, theirs = decisive(said), decisive(Settings.model_validate(cell.recipe))
+        result = Result.model_validate_json(line)
+        unused = "fine_tuning" if result.fraction == "zero-shot" else "adaptation"
+        said = load_settings("mini", [*systems[result.system], f"run.seed={result.seed}"])
+        ours, theirs = (
+            relevant_settings(said),
+            relevant_settings(Settings.model_validate(result.recipe)),
+        )
         assert {**ours, unused: None} == {**theirs, unused: None}
-        assert cell.digests["encoder"] == encoder
+        assert result.digests["encoder"] == encoder
 
 
 def test_the_recipe_of_the_method_page_is_one(write):

@@ -18,16 +18,16 @@ def test_all_recipes_of_the_paper_are_there():
 def test_the_paper_s_numbers():
     recipe = load_settings("paper")
     assert (recipe.encoder.frozen_layers, recipe.encoder.dropout) == (3, 0.1)
-    assert (recipe.encoder.longest_window, recipe.encoder.overlap) == (128, 64)
+    assert (recipe.encoder.max_length, recipe.encoder.overlap) == (128, 64)
     assert (recipe.masking.ratio, recipe.loss.max_weight) == (0.2, 2.0)
-    assert (recipe.retrieval.neighbours, recipe.retrieval.pooling) == (2, "cls")
+    assert (recipe.retrieval.neighbors, recipe.retrieval.pooling) == (2, "cls")
     assert (recipe.meta.steps, recipe.meta.tasks_per_step, recipe.meta.inner_steps) == (
         3_000,
         32,
         2,
     )
-    assert (recipe.meta.inner_rate, recipe.meta.outer_rate) == (3e-5, 3e-5)
-    assert (recipe.adaptation.steps, recipe.adaptation.rate) == (1, 1e-5)
+    assert (recipe.meta.inner_learning_rate, recipe.meta.outer_learning_rate) == (3e-5, 3e-5)
+    assert (recipe.adaptation.steps, recipe.adaptation.learning_rate) == (1, 1e-5)
     assert recipe.adaptation.max_weight == 0.0
 
 
@@ -55,8 +55,8 @@ def test_the_ablations_leave_out_what_they_say_and_nothing_else(
 
 def test_a_file_says_only_what_differs_from_its_recipe(write):
     path = write("x.yaml", "recipe: official-code\nmeta: {steps: 7}\ndata: {source: a.conll}\n")
-    settings = load_settings(path, ["meta.inner_rate=1e-3"])
-    assert (settings.meta.steps, settings.meta.inner_rate) == (7, 1e-3)
+    settings = load_settings(path, ["meta.inner_learning_rate=1e-3"])
+    assert (settings.meta.steps, settings.meta.inner_learning_rate) == (7, 1e-3)
     assert settings.encoder.frozen_layers == 4
     assert settings.data.source == "a.conll"
 
@@ -69,14 +69,14 @@ def test_a_recipe_reads_back_equal(write):
 @pytest.mark.parametrize(
     ("override", "says"),
     [
-        ("meta.stepps=3", "meta.stepps is no setting; did you mean steps?"),
-        ("mta.steps=3", "mta is no setting; did you mean meta?"),
+        ("meta.stepps=3", "unknown setting meta.stepps; did you mean steps?"),
+        ("mta.steps=3", "unknown setting mta; did you mean meta?"),
         ("meta.steps=0", "meta.steps: .*greater than or equal to 1, found 0"),
         ("meta.steps=many", "meta.steps: .*found 'many'"),
         ("masking.ratio=1.5", "masking.ratio: .*found 1.5"),
         ("run.method=maml", "run.method: .*'meta' or 'direct', found 'maml'"),
-        ("steps=3", "--set: expected section.key=value, found 'steps=3'"),
-        ("meta.steps", "--set: expected section.key=value"),
+        ("steps=3", "--set: expected group.key=value, found 'steps=3'"),
+        ("meta.steps", "--set: expected group.key=value"),
         ("meta.steps=[", "expected YAML"),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_wrong_setting_is_refused_with_the_nearest_name(override, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("- a\n- b\n", "expected sections with settings"),
+        ("- a\n- b\n", "expected groups of settings"),
         ("meta: 3\n", "meta: .*found 3"),
         ("meta: {steps: 3\n", "x.yaml:2: expected YAML"),
         ("recipe: papr\n", "papr: expected a YAML file or a recipe of .*did you mean paper?"),

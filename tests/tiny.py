@@ -122,10 +122,10 @@ def corpus(n_sentences: int, seed: int = 0, *, longest: int = 9) -> Corpus:
 
 
 FAST = (
-    "direct.rate=1e-2",
-    "meta.inner_rate=1e-3",
-    "meta.outer_rate=1e-2",
-    "adaptation.rate=1e-3",
+    "direct.learning_rate=1e-2",
+    "meta.inner_learning_rate=1e-3",
+    "meta.outer_learning_rate=1e-2",
+    "adaptation.learning_rate=1e-3",
     "meta.steps=4",
     "meta.tasks_per_step=4",
     "direct.steps=30",

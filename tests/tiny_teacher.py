@@ -43,7 +43,7 @@ def arrays() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
     found: dict[str, np.ndarray] = {}
 
-    def quantised(name: str, *shape: int) -> None:
+    def quantized(name: str, *shape: int) -> None:
         found[f"{name}_quantized"] = rng.integers(-100, 100, shape).astype(np.int8)
         found[f"{name}_zero_point"] = np.array(3, np.int8)
         found[f"{name}_scale"] = np.array(0.004, np.float32)
@@ -54,28 +54,28 @@ def arrays() -> dict[str, np.ndarray]:
 
     for number in range(SHARDS):
         rows = len(piece_texts()) // SHARDS
-        quantised(f"Func/StatefulPartitionedCall/input/_{number + 1}:0", rows, WIDTH)
+        quantized(f"Func/StatefulPartitionedCall/input/_{number + 1}:0", rows, WIDTH)
     for order in (2, 3, 5):
         home = f"CNN_layers/ngram_order_{order}"
-        quantised(f"{ROOT}{home}/input_size_projection/dense/kernel:0", WIDTH, BRANCH)
+        quantized(f"{ROOT}{home}/input_size_projection/dense/kernel:0", WIDTH, BRANCH)
         plain(f"{home}/input_size_projection/dense/bias", BRANCH)
         plain(f"{home}/LayerNorm/gamma", BRANCH, 1.0)
         plain(f"{home}/LayerNorm/beta", BRANCH)
         for suffix in ("", "_1"):
-            quantised(f"{ROOT}{home}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH)
+            quantized(f"{ROOT}{home}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH)
             plain(f"{home}/Ngram-{order}-Conv{suffix}/bias", BRANCH)
     stream = WIDTH + 3 * BRANCH
     plain("CNN_layers/LayerNorm/gamma", stream, 1.0)
     plain("CNN_layers/LayerNorm/beta", stream)
-    quantised(f"{ROOT}CNN_layers/dense/kernel:0", stream, STATE)
+    quantized(f"{ROOT}CNN_layers/dense/kernel:0", stream, STATE)
     plain("CNN_layers/dense/bias", STATE)
     for number, (before, after) in enumerate(
         [(STATE, INNER), (INNER, INNER), (INNER, STATE), (STATE, STATE)]
     ):
-        quantised(f"{ROOT}DNN/ResidualHidden_{number}/dense/kernel:0", before, after)
+        quantized(f"{ROOT}DNN/ResidualHidden_{number}/dense/kernel:0", before, after)
     for number, before, after in ((1, STATE, INNER), (3, INNER, STATE)):
         name = f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel"
-        quantised(f"{ROOT}{name}:0", before, after)
+        quantized(f"{ROOT}{name}:0", before, after)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Named-entity recognition for languages without labelled data."""
+"""Named-entity recognition for languages without labeled data."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metacross.adaptation.evaluation import f1_on
-from metacross.adaptation.ner_model import Recogniser
+from metacross.adaptation.ner_model import NerModel
 from metacross.settings import Settings, load_settings
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
-from metacross.training.loop import Watcher
+from metacross.training.loop import Callback
 from metacross.training.train import train_model
 
 
@@ -22,9 +22,9 @@ def train(
     encoder: str | None = None,
     recipe: str | Path | Settings = "paper",
     output: str | Path | None = None,
-    watchers: Sequence[Watcher] = (),
-) -> Recogniser:
-    """Train a model on a labelled language, choosing its best weights by ``dev``.
+    callbacks: Sequence[Callback] = (),
+) -> NerModel:
+    """Train a model on a labeled language, choosing its best weights by ``dev``.
 
     ``recipe`` is a name, a YAML file or settings; ``encoder`` overrides the recipe's. With
     ``output`` the training can be stopped and taken up, and the model is saved there.
@@ -42,7 +42,7 @@ def train(
         )
         for given in (source, dev)
     ]
-    source_corpus, dev_corpus = (corpus.relabelled(labels) for corpus in corpora)
+    source_corpus, dev_corpus = (corpus.relabeled(labels) for corpus in corpora)
     with tempfile.TemporaryDirectory(prefix="metacross-") as temporary:
         return train_model(
             source_corpus,
@@ -50,5 +50,5 @@ def train(
             settings,
             temporary if output is None else output,
             dev_score=f1_on(dev_corpus),
-            watchers=watchers,
+            callbacks=callbacks,
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,146 +14,165 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from metacross.errors import SettingsError
 
 
-class Section(BaseModel):
-    """A group of settings: fixed once made, and strict about names."""
+class SettingsGroup(BaseModel):
+    """A group of settings: immutable, and strict about names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def as_yaml(self) -> str:
-        """The group as it can be read again."""
+        """The group as YAML that reads back equal."""
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
-Whole = TypeVar("Whole", bound=Section)
+Group = TypeVar("Group", bound=SettingsGroup)
 
 
-class EncoderSettings(Section):
+class EncoderSettings(SettingsGroup):
     """The pre-trained encoder under the tagger."""
 
-    name: str = Field("bert-base-multilingual-cased", description="hub name, or folder")
+    name: str = Field("bert-base-multilingual-cased", description="hub name or folder")
     frozen_layers: int | None = Field(
-        3, ge=0, description="bottom layers kept as pre-trained, with the embeddings; null: none"
+        3,
+        ge=0,
+        description="number of bottom layers that stay as pre-trained, with the embeddings; "
+        "null: everything is trained",
     )
-    dropout: float = Field(0.1, ge=0, lt=1, description="before the tagger's linear layer")
-    longest_window: int = Field(128, ge=4, description="pieces read at once, two of them special")
-    overlap: int = Field(64, ge=0, description="pieces a window shares with the one before")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout before the linear layer")
+    max_length: int = Field(
+        128, ge=4, description="longest window in pieces, including the two special ones"
+    )
+    overlap: int = Field(64, ge=0, description="pieces that a window shares with the one before")
 
 
-class MaskingSettings(Section):
+class MaskingSettings(SettingsGroup):
     """Masking of entities in training."""
 
-    ratio: float = Field(0.2, ge=0, le=1, description="share of the pieces inside entities")
+    ratio: float = Field(
+        0.2, ge=0, le=1, description="probability that a piece inside an entity is masked"
+    )
     in_support: bool = Field(True, description="mask the support as well as the query")
 
 
-class LossSettings(Section):
-    """The loss of training (Eq. 13)."""
+class LossSettings(SettingsGroup):
+    """The training loss (Eq. 13)."""
 
-    max_weight: float = Field(2.0, ge=0, description="lambda, the weight of the worst word")
+    max_weight: float = Field(
+        2.0, ge=0, description="lambda: weight of the largest loss among a sentence's words"
+    )
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(SettingsGroup):
     """Which source sentences a sentence learns from."""
 
-    neighbours: int = Field(2, ge=1, description="K, the size of a support")
+    neighbors: int = Field(2, ge=1, description="K: size of a support set")
     pooling: Literal["cls", "mean"] = Field("cls", description="how pieces become a vector")
     encoder: str | None = Field(
-        None, description="another encoder for the vectors; null: the tagger's, as pre-trained"
+        None,
+        description="another encoder for the sentence vectors; null: the tagger's, as pre-trained",
     )
     search: Literal["auto", "exact", "faiss"] = Field(
-        "auto", description="how to look for neighbours; auto: faiss above a million sentences"
+        "auto", description="neighbor search; auto: faiss above a million source sentences"
     )
-    skipped: int = Field(0, ge=0, description="best neighbours a foreign sentence leaves out")
-    copies: bool = Field(True, description="a sentence may learn from copies of itself in training")
+    skip_nearest: int = Field(
+        0, ge=0, description="number of nearest neighbors that a foreign sentence skips"
+    )
 
 
-class OptimiserSettings(Section):
-    """Adam, in the inner and the outer loop, in adaptation and in fine-tuning."""
+class OptimizerSettings(SettingsGroup):
+    """Adam, in the inner and outer loop, in adaptation and in fine-tuning."""
 
     bias_correction: bool = Field(True, description="as in the Adam paper")
     epsilon: float = Field(1e-8, gt=0, description="added to the denominator")
-    weight_decay: float = Field(0.0, ge=0, description="decoupled; never on biases and LayerNorm")
+    weight_decay: float = Field(
+        0.0, ge=0, description="decoupled weight decay; never on biases and LayerNorm"
+    )
     clip_norm: float | None = Field(
-        None, gt=0, description="largest norm of the gradient of a weight; null: no limit"
+        None, gt=0, description="maximum gradient norm of each weight; null: no clipping"
     )
 
 
-class ScheduleSettings(Section):
-    """How the rates change over training."""
+class ScheduleSettings(SettingsGroup):
+    """How the learning rates change during training."""
 
     decay: Literal["constant", "linear"] = Field("constant", description="after the warm-up")
-    warmup: float = Field(0.0, ge=0, lt=1, description="share of the steps with a rising rate")
-    inner: bool = Field(True, description="the inner rate changes as well as the outer one")
+    warmup_ratio: float = Field(
+        0.0, ge=0, lt=1, description="fraction of the steps with a rising learning rate"
+    )
+    inner: bool = Field(True, description="the schedule applies to the inner learning rate too")
 
 
-class MetaSettings(Section):
+class MetaSettings(SettingsGroup):
     """Meta-training (Algorithm 1)."""
 
-    steps: int = Field(3_000, ge=1, description="meta-updates")
+    steps: int = Field(3_000, ge=1, description="number of meta-updates")
     tasks_per_step: int = Field(32, ge=1, description="tasks whose gradients are summed")
-    inner_steps: int = Field(2, ge=1, description="n, updates on the support")
-    inner_rate: float = Field(3e-5, gt=0, description="alpha")
-    outer_rate: float = Field(3e-5, gt=0, description="beta")
+    inner_steps: int = Field(2, ge=1, description="n: updates on the support")
+    inner_learning_rate: float = Field(3e-5, gt=0, description="alpha")
+    outer_learning_rate: float = Field(3e-5, gt=0, description="beta")
 
 
-class DirectSettings(Section):
+class DirectSettings(SettingsGroup):
     """Direct transfer: ordinary training on the source language."""
 
-    steps: int = Field(3_000, ge=1, description="mini-batches")
-    batch: int = Field(32, ge=1, description="sentences in a mini-batch")
-    rate: float = Field(3e-5, gt=0, description="learning rate")
+    steps: int = Field(3_000, ge=1, description="number of mini-batches")
+    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
+    learning_rate: float = Field(3e-5, gt=0, description="learning rate")
 
 
-class AdaptationSettings(Section):
-    """What happens before a foreign sentence is labelled."""
+class AdaptationSettings(SettingsGroup):
+    """What happens before a foreign sentence is labeled."""
 
-    steps: int = Field(1, ge=1, description="updates on the neighbours")
-    rate: float = Field(1e-5, gt=0, description="gamma")
-    max_weight: float = Field(0.0, ge=0, description="weight of the worst word")
-    dropout: bool = Field(False, description="drop out while adapting")
+    steps: int = Field(1, ge=1, description="updates on the neighbors")
+    learning_rate: float = Field(1e-5, gt=0, description="gamma")
+    max_weight: float = Field(
+        0.0, ge=0, description="weight of the largest loss among a sentence's words"
+    )
+    dropout: bool = Field(False, description="use dropout while adapting")
 
 
-class FineTuningSettings(Section):
-    """Training on a little labelled text of the target language."""
+class FineTuningSettings(SettingsGroup):
+    """Training on a little labeled text of the target language."""
 
     epochs: int = Field(10, ge=1, description="passes over the text")
-    batch: int = Field(32, ge=1, description="sentences in a mini-batch")
-    rate: float = Field(1e-5, gt=0, description="learning rate")
+    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
+    learning_rate: float = Field(1e-5, gt=0, description="learning rate")
 
 
-class DataSettings(Section):
-    """The labelled source language."""
+class DataSettings(SettingsGroup):
+    """The labeled source language."""
 
     source: str | None = Field(None, description="corpus to train on")
     dev: str | None = Field(None, description="corpus to choose the best weights by")
-    language: str | None = Field(None, description="code of the language")
-    drop: tuple[str, ...] = Field((), description="entity types made O")
-    map: dict[str, str] = Field({}, description="entity types renamed")
+    language: str | None = Field(None, description="language code")
+    drop: tuple[str, ...] = Field((), description="entity types to relabel as O")
+    map: dict[str, str] = Field({}, description="entity types to rename")
 
 
-class RunSettings(Section):
+class RunSettings(SettingsGroup):
     """How a training runs."""
 
     method: Literal["meta", "direct"] = Field("meta", description="how to train")
-    seed: int = Field(0, ge=0, description="of everything random")
-    device: str = Field("auto", description="cuda, mps, cpu, or auto: the first there is")
+    seed: int = Field(0, ge=0, description="seed of everything random")
+    device: str = Field(
+        "auto", description="cuda, mps, cpu, or auto: the first of them that is available"
+    )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
-    validate_every: int = Field(300, ge=1, description="steps between looks at the dev corpus")
+    validate_every: int = Field(300, ge=1, description="steps between validations")
     checkpoint_every: int = Field(100, ge=1, description="steps between checkpoints")
     batch_pieces: int = Field(4_096, ge=128, description="pieces in a batch of plain prediction")
-    record_megabytes: int = Field(
-        200, ge=0, description="memory for what source sentences contribute to adaptation"
+    gradient_cache_mb: int = Field(
+        200, ge=0, description="memory for recorded gradients of source sentences, in MB"
     )
 
 
-class Settings(Section):
-    """A recipe, whole."""
+class Settings(SettingsGroup):
+    """All settings of a model and its training."""
 
     encoder: EncoderSettings = EncoderSettings()
     masking: MaskingSettings = MaskingSettings()
     loss: LossSettings = LossSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
-    optimiser: OptimiserSettings = OptimiserSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     meta: MetaSettings = MetaSettings()
     direct: DirectSettings = DirectSettings()
@@ -163,110 +182,145 @@ class Settings(Section):
     run: RunSettings = RunSettings()
 
 
+Recipe: TypeAlias = str | Path | Sequence[str | Path]
+"""A recipe's name, a YAML file, or several of them, of which a later one overrides earlier ones."""
+Overrides: TypeAlias = Mapping[str, Mapping[str, Any]] | Iterable[str]
+"""Values by group and key, or ``group.key=value`` as on the command line."""
+
+
 def recipe_names() -> list[str]:
     """The recipes that come with metacross."""
     folder = resources.files("metacross") / "recipes"
     return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir())
 
 
-def load_settings(recipe: str | Path = "paper", overrides: Iterable[str] = ()) -> Settings:
-    """Read a recipe by name or from a YAML file, then apply ``section.key=value`` overrides.
+def load_settings(recipe: Recipe = "paper", overrides: Overrides = ()) -> Settings:
+    """Read one or more recipes, then apply overrides.
 
-    A file may begin with ``recipe: NAME``: it then says only what differs from that recipe.
+    A YAML file may name the recipes it changes: ``recipe: paper`` or ``recipe: [mini, direct]``.
+
+    >>> load_settings(["mini", "direct"], {"direct": {"steps": 10}}).direct
+    DirectSettings(steps=10, batch_size=8, learning_rate=0.001)
     """
-    return settings_from(with_overrides(_recipe_values(str(recipe)), overrides))
+    return validated(Settings, _merged(_recipe_values(recipe), _by_group(overrides), ""))
 
 
-def with_overrides(values: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """The values of a recipe, changed by ``section.key=value``."""
+def settings_with(settings: Group, overrides: Overrides) -> Group:
+    """The settings with some values replaced; ``settings`` itself is unchanged.
+
+    >>> settings_with(Settings(), {"adaptation": {"learning_rate": 3e-5}}).adaptation.learning_rate
+    3e-05
+    """
+    values = _merged(settings.model_dump(), _by_group(overrides), "")
+    return validated(type(settings), values)
+
+
+def _by_group(overrides: Overrides) -> Mapping[str, Mapping[str, Any]]:
+    return overrides if isinstance(overrides, Mapping) else parse_overrides(overrides)
+
+
+def parse_overrides(overrides: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The values of ``group.key=value``.
+
+    >>> parse_overrides(["meta.steps=10", "data.drop=[MISC]"])
+    {'meta': {'steps': 10}, 'data': {'drop': ['MISC']}}
+    """
+    values: dict[str, dict[str, Any]] = {}
     for override in overrides:
         path, sign, value = override.partition("=")
-        section, dot, key = path.partition(".")
+        group, dot, key = path.partition(".")
         if not sign or not dot or not key:
-            raise SettingsError(f"--set: expected section.key=value, found {override!r}")
-        values.setdefault(section, {})
-        if not isinstance(values[section], dict):
-            raise SettingsError(f"expected {section} to hold settings, found {values[section]!r}")
-        values[section][key] = _parsed_yaml(value, f"--set {path}")
+            raise SettingsError(f"--set: expected group.key=value, found {override!r}")
+        values.setdefault(group, {})[key] = _parsed_yaml(value, f"--set {path}")
     return values
 
 
-def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Check values as they stand in a YAML file."""
-    return checked(Settings, values)
-
-
-def checked(whole: type[Whole], values: Mapping[str, Any]) -> Whole:
-    """Check values as they stand in a YAML file, as settings of this kind."""
+def validated(group: type[Group], values: Mapping[str, Any]) -> Group:
+    """Check values as they are written in a YAML file."""
     try:
-        return whole.model_validate(values)
+        return group.model_validate(values)
     except ValidationError as problems:
-        raise SettingsError(_told(problems, whole)) from None
+        raise SettingsError(_error_message(problems, group)) from None
 
 
-def _recipe_values(recipe: str) -> dict[str, Any]:
-    if recipe in recipe_names():
-        text = (resources.files("metacross") / "recipes" / f"{recipe}.yaml").read_text("utf-8")
-        return yaml_mapping(text, recipe)
-    path = Path(recipe)
+def _recipe_values(recipe: Recipe) -> dict[str, Any]:
+    if not isinstance(recipe, str | Path):
+        values: dict[str, Any] = {}
+        for name in recipe:
+            values = _merged(values, _recipe_values(name), str(name))
+        return values
+    name = str(recipe)
+    values = yaml_mapping(_recipe_text(name), name)
+    base = values.pop("recipe", None)
+    return values if base is None else _merged(_recipe_values(base), values, name)
+
+
+def _recipe_text(name: str) -> str:
+    if name in recipe_names():
+        return (resources.files("metacross") / "recipes" / f"{name}.yaml").read_text("utf-8")
+    path = Path(name)
     if path.suffix not in (".yaml", ".yml") and not path.exists():
         raise SettingsError(
-            f"{recipe}: expected a YAML file or a recipe of {', '.join(recipe_names())}"
-            f"{_nearest(recipe, recipe_names())}"
+            f"{name}: expected a YAML file or a recipe of {', '.join(recipe_names())}"
+            f"{_suggestion(name, recipe_names())}"
         )
     try:
-        values = yaml_mapping(path.read_text("utf-8"), recipe)
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
-        raise SettingsError(f"{recipe}: cannot be read: {reason}") from problem
-    base = values.pop("recipe", None)
-    return values if base is None else _merged(_recipe_values(str(base)), values, recipe)
+        raise SettingsError(f"{name}: cannot be read: {reason}") from problem
 
 
-def _merged(base: dict[str, Any], values: dict[str, Any], place: str) -> dict[str, Any]:
-    for section, own in values.items():
-        if not isinstance(own, dict):
-            raise SettingsError(f"{place}: expected {section} to hold settings, found {own!r}")
-        base[section] = {**base.get(section, {}), **own}
-    return base
+def _merged(base: Mapping[str, Any], values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """``base`` with the values of each group replaced; ``source`` names ``values`` in errors."""
+    merged = dict(base)
+    prefix = f"{source}: " if source else ""
+    for group, group_values in values.items():
+        if not isinstance(group_values, Mapping):
+            raise SettingsError(
+                f"{prefix}expected {group} to hold settings, found {group_values!r}"
+            )
+        merged[group] = {**merged.get(group, {}), **group_values}
+    return merged
 
 
-def yaml_mapping(text: str, place: str) -> dict[str, Any]:
-    """The sections of a YAML text; ``place`` says where it stands."""
-    values = _parsed_yaml(text, place)
+def yaml_mapping(text: str, source: str) -> dict[str, Any]:
+    """The groups of a YAML text; ``source`` names it in errors."""
+    values = _parsed_yaml(text, source)
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise SettingsError(f"{place}: expected sections with settings, found {text[:40]!r}")
+        raise SettingsError(f"{source}: expected groups of settings, found {text[:40]!r}")
     return values
 
 
-def _parsed_yaml(text: str, place: str) -> Any:  # noqa: ANN401 - YAML
+def _parsed_yaml(text: str, source: str) -> Any:  # noqa: ANN401 - YAML
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         reason = getattr(problem, "problem", None) or "it cannot be parsed"
-        raise SettingsError(f"{place}{line}: expected YAML, but {reason}") from None
+        raise SettingsError(f"{source}{line}: expected YAML, but {reason}") from None
 
 
-def _told(problems: ValidationError, whole: type[Section]) -> str:
-    """The first problem in the user's spelling, with the nearest name that exists."""
+def _error_message(problems: ValidationError, group: type[SettingsGroup]) -> str:
+    """The first problem in the user's spelling, with the most similar name that exists."""
     problem = problems.errors()[0]
     path = [str(part) for part in problem["loc"]]
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        known = _known_names(path[:-1], whole)
-        return f"{name} is no setting{_nearest(path[-1], known)}; there are {', '.join(known)}"
+        known = _known_names(path[:-1], group)
+        suggestion = _suggestion(path[-1], known)
+        return f"unknown setting {name}{suggestion}; expected one of {', '.join(known)}"
     message = problem["msg"][:1].lower() + problem["msg"][1:]
     more = f" (and {problems.error_count() - 1} more)" if problems.error_count() > 1 else ""
     return f"{name}: {message}, found {problem['input']!r}{more}"
 
 
-def _known_names(path: list[str], whole: type[Section]) -> list[str]:
-    """The names that a section, or the whole, has."""
-    model: type[BaseModel] = whole
+def _known_names(path: list[str], group: type[SettingsGroup]) -> list[str]:
+    """The names inside a group."""
+    model: type[BaseModel] = group
     for part in path:
         annotation = model.model_fields[part].annotation
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
@@ -275,6 +329,6 @@ def _known_names(path: list[str], whole: type[Section]) -> list[str]:
     return list(model.model_fields)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def _suggestion(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -5,11 +5,11 @@ import torch
 
 import metacross
 import tiny
-from metacross.adaptation.fast import FastEngine, why_not
-from metacross.adaptation.gradient_recorder import UnsharedLayer
+from metacross.adaptation.fast import FastEngine, unsupported_reason
+from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.prediction import label_logits
 from metacross.adaptation.textbook import adapted
-from metacross.model.encoder import fingerprint
+from metacross.model.encoder import weights_digest
 from metacross.settings import load_settings
 from model.test_encoder import tagger_on
 
@@ -23,16 +23,16 @@ def textbook_logits(tagger, settings, example, support):
         tagger,
         support,
         steps=1,
-        rate=adaptation.rate,
+        learning_rate=adaptation.learning_rate,
         max_weight=adaptation.max_weight,
-        optimiser=settings.optimiser,
+        optimizer=settings.optimizer,
     ):
         return label_logits(tagger, [example])[0]
 
 
 def both(folder, k, *overrides, memory_bytes=10**9, tests=TESTS, source=SOURCE):
     """The logits of the engine and of the textbook loop, sentence by sentence."""
-    settings = load_settings("paper", ["adaptation.rate=1e-2", *overrides])
+    settings = load_settings("paper", ["adaptation.learning_rate=1e-2", *overrides])
     shape = [o for o in overrides if o.startswith("encoder.")]
     tagger = tagger_on(folder, *shape)
     source_examples = tagger.examples(source)
@@ -41,10 +41,10 @@ def both(folder, k, *overrides, memory_bytes=10**9, tests=TESTS, source=SOURCE):
         for i in range(len(tests))
     ]
     engine = FastEngine(tagger, settings, memory_bytes=memory_bytes)
-    before = fingerprint(tagger.network)
+    before = weights_digest(tagger.network)
     examples = tagger.examples(tests)
     ours = engine.logits(examples, supports)
-    assert fingerprint(tagger.network) == before
+    assert weights_digest(tagger.network) == before
     theirs = [
         textbook_logits(tagger, settings, example, list(support.values()))
         for example, support in zip(examples, supports, strict=True)
@@ -61,8 +61,10 @@ def worst(ours, theirs):
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_logits_equal_the_textbook_loop_s(encoders, family, k):
     folder = "mini" if family == "mini" else encoders[family]
-    rate = "adaptation.rate=1e-4" if family == "mini" else "adaptation.rate=1e-3"
-    ours, theirs, plain = both(folder, k, rate)
+    learning_rate = (
+        "adaptation.learning_rate=1e-4" if family == "mini" else "adaptation.learning_rate=1e-3"
+    )
+    ours, theirs, plain = both(folder, k, learning_rate)
     assert worst(ours, theirs) < 1e-5
     assert worst(ours, plain) > 1e-3  # or adapting would be nothing
 
@@ -70,18 +72,18 @@ def test_logits_equal_the_textbook_loop_s(encoders, family, k):
 @pytest.mark.parametrize("frozen", ["0", "1", "3", "4"])
 def test_whatever_is_frozen(encoders, frozen):
     ours, theirs, _ = both(
-        encoders["bert"], 2, "adaptation.rate=1e-3", f"encoder.frozen_layers={frozen}"
+        encoders["bert"], 2, "adaptation.learning_rate=1e-3", f"encoder.frozen_layers={frozen}"
     )
     assert worst(ours, theirs) < 1e-5
 
 
 def test_sentences_longer_than_a_window(encoders):
     long = tiny.corpus(4, seed=3, longest=80)
-    sizes = ("encoder.longest_window=16", "encoder.overlap=6")
+    sizes = ("encoder.max_length=16", "encoder.overlap=6")
     ours, theirs, _ = both(
         encoders["bert"],
         2,
-        "adaptation.rate=1e-3",
+        "adaptation.learning_rate=1e-3",
         *sizes,
         tests=long,
         source=tiny.corpus(5, seed=4, longest=80),
@@ -92,15 +94,15 @@ def test_sentences_longer_than_a_window(encoders):
 @pytest.mark.parametrize(
     "overrides",
     [
-        ("optimiser.bias_correction=false", "optimiser.epsilon=1e-6"),
-        ("optimiser.weight_decay=0.1",),
-        ("optimiser.clip_norm=0.05", "optimiser.epsilon=1e-3"),
+        ("optimizer.bias_correction=false", "optimizer.epsilon=1e-6"),
+        ("optimizer.weight_decay=0.1",),
+        ("optimizer.clip_norm=0.05", "optimizer.epsilon=1e-3"),
         ("adaptation.max_weight=2.0",),
     ],
     ids=["no bias correction", "weight decay", "clipping", "max loss"],
 )
 def test_every_kind_of_adam_and_loss(encoders, overrides):
-    ours, theirs, _ = both(encoders["bert"], 2, "adaptation.rate=1e-3", *overrides)
+    ours, theirs, _ = both(encoders["bert"], 2, "adaptation.learning_rate=1e-3", *overrides)
     assert worst(ours, theirs) < 1e-5
 
 
@@ -118,7 +120,7 @@ def test_records_are_kept_and_used_again(encoders):
     supports = [{0: source[0], 1: source[1]} for _ in examples]
     engine.logits(examples, supports)
     engine.logits(examples, supports)
-    assert engine.records.n_recorded == 2
+    assert engine.gradient_cache.n_recorded == 2
 
 
 def test_memory_for_records_is_bounded(encoders):
@@ -130,8 +132,8 @@ def test_memory_for_records_is_bounded(encoders):
     n_recorded = []
     for _ in range(3):
         engine.logits(examples, supports)
-        n_recorded.append(engine.records.n_recorded)
-        assert 0 < engine.records.n_bytes <= 60_000
+        n_recorded.append(engine.gradient_cache.n_recorded)
+        assert 0 < engine.gradient_cache.n_bytes <= 60_000
     assert n_recorded[0] == len(examples)
     assert n_recorded[2] > n_recorded[1] > n_recorded[0]  # some had to go and come again
 
@@ -158,13 +160,13 @@ def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
 )
 def test_what_it_cannot_do_it_says(encoders, override, reason):
     tagger = tagger_on(encoders["bert"])
-    assert why_not(tagger, load_settings("paper")) is None
-    assert why_not(tagger, load_settings("paper", [override])) == reason
+    assert unsupported_reason(tagger, load_settings("paper")) is None
+    assert unsupported_reason(tagger, load_settings("paper", [override])) == reason
 
 
 def test_a_trainable_embedding_needs_the_textbook_loop(encoders):
     tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=null")
-    assert "embeddings" in why_not(tagger, load_settings("paper"))
+    assert "embeddings" in unsupported_reason(tagger, load_settings("paper"))
 
 
 def test_a_layer_that_reads_something_else_than_the_sentences_is_noticed(encoders):
@@ -173,13 +175,13 @@ def test_a_layer_that_reads_something_else_than_the_sentences_is_noticed(encoder
     engine = FastEngine(tagger, settings, memory_bytes=10**9)
     examples = tagger.examples(TESTS)
     source = tagger.examples(SOURCE)
-    with pytest.raises(UnsharedLayer):
+    with pytest.raises(UnsupportedLayer):
         engine.logits(examples, [{0: source[0]} for _ in examples])
 
 
 def test_a_sentence_s_result_does_not_depend_on_its_company(encoders):
     tagger = tagger_on(encoders["bert"])
-    settings = load_settings("paper", ["adaptation.rate=1e-3"])
+    settings = load_settings("paper", ["adaptation.learning_rate=1e-3"])
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
     supports = [{i: source[i], 11 - i: source[11 - i]} for i in range(len(examples))]
     together = FastEngine(tagger, settings, memory_bytes=10**9).logits(examples, supports)
@@ -197,21 +199,21 @@ def test_a_model_predicts_the_same_with_either_engine(trained_folder):
         metacross.load(trained_folder, device="cpu", engine=engine)
         for engine in ("fast", "textbook")
     )
-    assert fast.textbook_because is None
-    assert textbook.textbook_because == "it was asked for"
+    assert fast.fallback_reason is None
+    assert textbook.fallback_reason == "it was asked for"
     ours, theirs = (list(m.predict_all(sentences, adapt=True)) for m in (fast, textbook))
     for a, b in zip(ours, theirs, strict=True):
-        assert (a.spans, a.neighbours) == (b.spans, b.neighbours)
+        assert (a.spans, a.neighbors) == (b.spans, b.neighbors)
         assert a.scores == pytest.approx(b.scores, abs=1e-5)
 
 
 def test_a_model_falls_back_visibly_where_the_engine_cannot(encoders):
     recipe = load_settings("direct", [*tiny.FAST, "direct.steps=2"])
     model = metacross.train(SOURCE, dev=SOURCE, encoder=encoders["deberta"], recipe=recipe)
-    assert model.textbook_because is None
+    assert model.fallback_reason is None
     found = list(model.predict_all(TESTS, adapt=True))
     assert len(found) == len(TESTS)
-    assert "reads more than the sentences" in model.textbook_because
+    assert "reads more than the sentences" in model.fallback_reason
 
 
 @pytest.mark.parametrize("engine", ["fast", "textbook"])

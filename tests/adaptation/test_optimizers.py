@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from metacross.adaptation.optimizers import Adam, rate_factor
-from metacross.settings import OptimiserSettings, ScheduleSettings
+from metacross.adaptation.optimizers import Adam, learning_rate_factor
+from metacross.settings import OptimizerSettings, ScheduleSettings
 
 
 def weights(seed=0):
@@ -20,7 +20,7 @@ def weights(seed=0):
 
 def test_it_equals_torch_s_adam():
     ours, theirs = weights(), weights()
-    adam = Adam(ours, OptimiserSettings())
+    adam = Adam(ours, OptimizerSettings())
     reference = torch.optim.Adam(theirs.values(), lr=1e-2)
     generator = torch.Generator().manual_seed(1)
     for _ in range(5):
@@ -35,7 +35,7 @@ def test_it_equals_torch_s_adam():
 
 def test_weight_decay_is_torch_s_adamw_on_matrices_and_none_on_biases():
     ours, theirs = weights(), weights()
-    adam = Adam(ours, OptimiserSettings(weight_decay=0.1))
+    adam = Adam(ours, OptimizerSettings(weight_decay=0.1))
     reference = torch.optim.AdamW(
         [
             {"params": [theirs["matrix"]], "weight_decay": 0.1},
@@ -56,7 +56,7 @@ def test_weight_decay_is_torch_s_adamw_on_matrices_and_none_on_biases():
 
 def test_without_bias_correction_the_first_step_is_the_released_code_s():
     weight = {"w": nn.Parameter(torch.tensor([[1.0, -2.0]]))}
-    settings = OptimiserSettings(bias_correction=False, epsilon=1e-6, weight_decay=0.01)
+    settings = OptimizerSettings(bias_correction=False, epsilon=1e-6, weight_decay=0.01)
     Adam(weight, settings).step([torch.tensor([[0.3, -0.4]])], 0.1)
     wanted = []
     for old, g in ((1.0, 0.3), (-2.0, -0.4)):
@@ -71,7 +71,7 @@ def test_a_gradient_longer_than_the_limit_is_shortened_to_it():
     short = [long[0] / (5.0 * math.sqrt(12)), long[1]]
     # SGD would show it at once; Adam's second step does, since its moments remember the size.
     for own, gradients, clip in ((ours, long, 1.0), (theirs, short, None)):
-        adam = Adam(own, OptimiserSettings(clip_norm=clip))
+        adam = Adam(own, OptimizerSettings(clip_norm=clip))
         adam.step(gradients, 1e-2)
         adam.step([g * 0.1 for g in short], 1e-2)
     for name in ours:
@@ -81,13 +81,13 @@ def test_a_gradient_longer_than_the_limit_is_shortened_to_it():
 def test_it_goes_on_from_a_kept_state():
     through, stopped = weights(), weights()
     gradients = [[torch.randn(3, 4), torch.randn(4)] for _ in range(4)]
-    adam = Adam(through, OptimiserSettings())
-    first = Adam(stopped, OptimiserSettings())
+    adam = Adam(through, OptimizerSettings())
+    first = Adam(stopped, OptimizerSettings())
     for number, gradient in enumerate(gradients):
         adam.step(gradient, 1e-2)
         if number < 2:
             first.step(gradient, 1e-2)
-    second = Adam(stopped, OptimiserSettings())
+    second = Adam(stopped, OptimizerSettings())
     second.load_state(first.state())
     for gradient in gradients[2:]:
         second.step(gradient, 1e-2)
@@ -95,11 +95,11 @@ def test_it_goes_on_from_a_kept_state():
 
 
 def test_the_linear_schedule_rises_for_a_tenth_and_falls_to_nothing():
-    schedule = ScheduleSettings(decay="linear", warmup=0.1)
-    factors = [rate_factor(schedule, step, 100) for step in range(101)]
+    schedule = ScheduleSettings(decay="linear", warmup_ratio=0.1)
+    factors = [learning_rate_factor(schedule, step, 100) for step in range(101)]
     assert factors[0] == 0
     assert factors[5] == pytest.approx(0.5)
     assert factors[10] == pytest.approx(1.0)
     assert factors[55] == pytest.approx(0.5)
     assert factors[100] == 0
-    assert {rate_factor(ScheduleSettings(), step, 100) for step in range(100)} == {1.0}
+    assert {learning_rate_factor(ScheduleSettings(), step, 100) for step in range(100)} == {1.0}

@@ -9,18 +9,17 @@ from hypothesis import strategies as st
 
 from metacross.adaptation import retrieval
 from metacross.adaptation.approximate_retrieval import ApproximateIndex
-from metacross.adaptation.retrieval import SentenceIndex, index_of
+from metacross.adaptation.retrieval import SentenceIndex, build_index
 from metacross.errors import SettingsError
 from metacross.settings import RetrievalSettings
-from metacross.text.sentence import Sentence
 from metacross.training.tasks import pseudo_tasks
 
 
-def brute_force(sources, query, k, leave_out=()):
+def brute_force(sources, query, k, exclude=()):
     """Cosines one by one in double precision, then sorted."""
     scored = []
     for position, source in enumerate(sources.astype(np.float64)):
-        if position not in leave_out:
+        if position not in exclude:
             cosine = source @ query / (np.linalg.norm(source) * np.linalg.norm(query))
             scored.append((-cosine, position))
     return [position for _, position in sorted(scored)[:k]]
@@ -49,7 +48,7 @@ def test_equally_similar_ones_come_in_the_order_of_their_positions():
     assert [n.position for n in found] == [1, 2, 3]
 
 
-def test_a_foreign_sentence_keeps_its_nearest_neighbour():
+def test_a_foreign_sentence_keeps_its_nearest_neighbor():
     sources = np.eye(4, dtype=np.float32)
     (found,) = SentenceIndex(sources).nearest(sources[2:3], k=1)
     assert found[0].position == 2
@@ -59,42 +58,39 @@ def test_a_foreign_sentence_keeps_its_nearest_neighbour():
 def test_positions_left_out_are_not_returned():
     rng = np.random.default_rng(0)
     sources = rng.standard_normal((30, 4)).astype(np.float32)
-    leave_out = [(i, (i + 1) % 30) for i in range(30)]
-    found = SentenceIndex(sources).nearest(sources, k=3, leave_out=leave_out)
+    exclude = [(i, (i + 1) % 30) for i in range(30)]
+    found = SentenceIndex(sources).nearest(sources, k=3, exclude=exclude)
     for position, own in enumerate(found):
-        wanted = brute_force(sources, sources[position], 3, leave_out[position])
+        wanted = brute_force(sources, sources[position], 3, exclude[position])
         assert [n.position for n in own] == wanted
 
 
-def test_more_neighbours_than_sentences_is_refused():
-    with pytest.raises(SettingsError, match=r"retrieval\.neighbours: expected at most 2"):
+def test_more_neighbors_than_sentences_is_refused():
+    with pytest.raises(SettingsError, match=r"retrieval\.neighbors: expected at most 2"):
         SentenceIndex(np.eye(3, dtype=np.float32)).nearest(
-            np.eye(3, dtype=np.float32), k=3, leave_out=[(0,), (1,), (2,)]
+            np.eye(3, dtype=np.float32), k=3, exclude=[(0,), (1,), (2,)]
         )
 
 
-WORDS = [("a", "b"), ("c",), ("a", "b"), ("d",)]
 VECTORS = np.array([[1, 0], [0.9, 0.1], [1, 0], [0, 1]], dtype=np.float32)
 
 
 def tasks(**options):
-    sentences = [Sentence(words, ()) for words in WORDS]
-    return pseudo_tasks(sentences, VECTORS, RetrievalSettings(**options))
+    return pseudo_tasks(VECTORS, RetrievalSettings(**options))
 
 
-def test_a_sentence_of_the_index_is_not_its_own_neighbour():
-    for task in tasks(neighbours=2):
+def test_a_sentence_of_the_index_is_not_its_own_neighbor():
+    for task in tasks(neighbors=2):
         assert task.query not in task.support
         assert len(set(task.support)) == 2
 
 
 def test_every_sentence_is_the_query_of_one_task():
-    assert [task.query for task in tasks(neighbours=1)] == [0, 1, 2, 3]
+    assert [task.query for task in tasks(neighbors=1)] == [0, 1, 2, 3]
 
 
-def test_a_copy_may_be_a_neighbour_or_not_as_set():
-    assert tasks(neighbours=1)[0].support == (2,)
-    assert tasks(neighbours=1, copies=False)[0].support == (1,)
+def test_a_copy_of_a_sentence_may_be_its_neighbor():
+    assert tasks(neighbors=1)[0].support == (2,)
 
 
 def clustered(n, width=16, seed=0):
@@ -124,23 +120,23 @@ def test_faiss_finds_nearly_all_that_the_exact_search_finds_with_the_same_simila
 
 def test_faiss_leaves_out_what_it_is_told_to():
     sources = clustered(500)
-    leave_out = [(i, (i + 1) % 500) for i in range(500)]
-    found = ApproximateIndex(sources).nearest(sources, k=2, leave_out=leave_out)
+    exclude = [(i, (i + 1) % 500) for i in range(500)]
+    found = ApproximateIndex(sources).nearest(sources, k=2, exclude=exclude)
     assert all(len(own) == 2 for own in found)
     assert not any(
-        n.position in hidden for own, hidden in zip(found, leave_out, strict=True) for n in own
+        n.position in hidden for own, hidden in zip(found, exclude, strict=True) for n in own
     )
 
 
 def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
     sources = clustered(100)
-    assert isinstance(index_of(sources, "auto"), SentenceIndex)
-    assert isinstance(index_of(sources, "faiss"), ApproximateIndex)
+    assert isinstance(build_index(sources, "auto"), SentenceIndex)
+    assert isinstance(build_index(sources, "faiss"), ApproximateIndex)
     monkeypatch.setattr(retrieval, "_EXACT_UP_TO", 99)
-    assert isinstance(index_of(sources, "auto"), ApproximateIndex)
-    assert isinstance(index_of(sources, "exact"), SentenceIndex)
+    assert isinstance(build_index(sources, "auto"), ApproximateIndex)
+    assert isinstance(build_index(sources, "exact"), SentenceIndex)
     monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
-    assert isinstance(index_of(sources, "auto"), SentenceIndex)
+    assert isinstance(build_index(sources, "auto"), SentenceIndex)
 
 
 def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
@@ -148,7 +144,7 @@ def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
     with pytest.raises(
         SettingsError, match=r"retrieval\.search: .*pip install 'metacross\[faiss\]'"
     ):
-        index_of(clustered(100), "faiss")
+        build_index(clustered(100), "faiss")
 
 
 def test_the_exact_search_holds_no_copy_of_the_vectors():

@@ -7,12 +7,12 @@ import torch
 import metacross
 import tiny
 from metacross.adaptation.textbook import adapted
-from metacross.model.encoder import fingerprint
-from metacross.settings import OptimiserSettings, load_settings
+from metacross.model.encoder import weights_digest
+from metacross.settings import OptimizerSettings, load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
 from model.test_encoder import tagger_on
 
-STEP = {"steps": 1, "rate": 1e-2, "max_weight": 0.0, "optimiser": OptimiserSettings()}
+STEP = {"steps": 1, "learning_rate": 1e-2, "max_weight": 0.0, "optimizer": OptimizerSettings()}
 
 
 @pytest.fixture
@@ -21,21 +21,21 @@ def tagger(encoders):
 
 
 def test_inside_the_block_the_weights_are_others_and_after_it_the_same_bits(tagger):
-    before = fingerprint(tagger.network)
+    before = weights_digest(tagger.network)
     with adapted(tagger, tagger.examples(tiny.corpus(2)), **STEP):
-        assert fingerprint(tagger.network) != before
-    assert fingerprint(tagger.network) == before
+        assert weights_digest(tagger.network) != before
+    assert weights_digest(tagger.network) == before
 
 
 def test_the_weights_come_back_when_the_block_raises(tagger):
-    before = fingerprint(tagger.network)
+    before = weights_digest(tagger.network)
     with pytest.raises(ZeroDivisionError), adapted(tagger, tagger.examples(tiny.corpus(2)), **STEP):
         raise ZeroDivisionError
-    assert fingerprint(tagger.network) == before
+    assert weights_digest(tagger.network) == before
 
 
 def test_the_weights_come_back_when_a_step_raises(tagger, monkeypatch):
-    before = fingerprint(tagger.network)
+    before = weights_digest(tagger.network)
     steps = []
 
     def loss_then_trouble(*arguments, **options):
@@ -51,7 +51,7 @@ def test_the_weights_come_back_when_a_step_raises(tagger, monkeypatch):
         adapted(tagger, tagger.examples(tiny.corpus(2)), **{**STEP, "steps": 2}),
     ):
         raise AssertionError("the block must not begin")
-    assert fingerprint(tagger.network) == before
+    assert weights_digest(tagger.network) == before
 
 
 def test_one_step_is_torch_s_adam_on_the_mean_loss_of_the_support(encoders):
@@ -72,11 +72,11 @@ def model(trained_folder):
 
 
 def test_predicting_leaves_the_model_bit_identical(model):
-    before = fingerprint(model.tagger.network)
+    before = weights_digest(model.tagger.network)
     first = list(model.predict_all(tiny.corpus(5, seed=9), adapt=True))
     again = list(model.predict_all(tiny.corpus(5, seed=9), adapt=True))
     assert first == again
-    assert fingerprint(model.tagger.network) == before
+    assert weights_digest(model.tagger.network) == before
 
 
 def test_adapting_changes_the_prediction_where_it_must(encoders, tmp_path):
@@ -89,8 +89,8 @@ def test_adapting_changes_the_prediction_where_it_must(encoders, tmp_path):
         [
             *tiny.FAST,
             "direct.steps=1",
-            "direct.rate=1e-9",
-            "adaptation.rate=0.05",
+            "direct.learning_rate=1e-9",
+            "adaptation.learning_rate=0.05",
             "adaptation.steps=5",
         ],
     )
@@ -100,8 +100,8 @@ def test_adapting_changes_the_prediction_where_it_must(encoders, tmp_path):
     adapted_prediction = model.predict(sentence, adapt=True)
     assert plain.spans != (Span(0, 1, "PER"),)
     assert adapted_prediction.spans == (Span(0, 1, "PER"),)
-    assert [n.position for n in adapted_prediction.neighbours] in ([0, 1], [1, 0])
-    assert plain.neighbours == ()
+    assert [n.position for n in adapted_prediction.neighbors] in ([0, 1], [1, 0])
+    assert plain.neighbors == ()
 
 
 def test_scores_are_the_mean_probability_of_the_entity_s_words(model):

@@ -16,7 +16,7 @@ SENTENCES = tiny.corpus(12).sentences
 
 def sentence_encoder(folder, pooling="cls", longest=128, network=None):
     encoder = load_encoder(folder)
-    pieces = encoder.codec.word_pieces(longest=longest, overlap=2)
+    pieces = encoder.tokenizer.window_cutter(longest=longest, overlap=2)
     return SentenceEncoder(network or encoder.network, pieces, pooling, torch.device("cpu"))
 
 
@@ -25,7 +25,7 @@ def test_a_vector_is_the_pre_trained_encoder_s_last_state(encoders, pooling):
     vectors = sentence_encoder(encoders["bert"], pooling).vectors(SENTENCES)
     encoder = load_encoder(encoders["bert"])
     for sentence, vector in zip(SENTENCES, vectors, strict=True):
-        text = encoder.codec.tokenizer(
+        text = encoder.tokenizer.fast(
             list(sentence.words), is_split_into_words=True, return_tensors="pt"
         )
         with torch.no_grad():
@@ -38,7 +38,7 @@ def test_the_twin_stays_as_it_was_when_the_tagger_learns(encoders):
     tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=2")
     pretrained = {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
     twin = pretrained_twin(tagger.network, pretrained)
-    encoder = SentenceEncoder(twin, tagger.word_pieces, "cls", tagger.device)
+    encoder = SentenceEncoder(twin, tagger.window_cutter, "cls", tagger.device)
     before = encoder.vectors(SENTENCES)
     with torch.no_grad():
         for weight in tagger.trainable.values():

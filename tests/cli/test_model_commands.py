@@ -43,7 +43,7 @@ def test_the_whole_flow_on_every_family(run, files, encoders, tmp_path, family):
     predicted = run("predict", folder, files["target"], "--to", "jsonl")
     records = [json.loads(line) for line in predicted.out.splitlines()]
     assert len(records) == 20
-    assert all(len(record["neighbours"]) == 2 for record in records)
+    assert all(len(record["neighbors"]) == 2 for record in records)
     assert all("score" in span for record in records for span in record["spans"])
 
     tuned = tmp_path / "tuned"
@@ -102,16 +102,16 @@ def test_offsets_of_raw_text_point_into_it(run, trained_folder, write):
         assert record["text"][span["start_char"] : span["end_char"]] == span["text"]
 
 
-def test_neighbours_are_shown_with_their_entities(run, trained_folder):
-    outcome = run("neighbours", trained_folder, "ana went to york .", "-k", "3")
+def test_neighbors_are_shown_with_their_entities(run, trained_folder):
+    outcome = run("neighbors", trained_folder, "ana went to york .", "-k", "3")
     assert [line[:2] for line in outcome.out.splitlines() if line[:1].isdigit()] == [
         "1.",
         "2.",
         "3.",
     ]
-    as_json = json.loads(run("neighbours", trained_folder, "ana went", "--json").out)
+    as_json = json.loads(run("neighbors", trained_folder, "ana went", "--json").out)
     model = metacross.load(trained_folder, device="cpu")
-    assert len(as_json) == model.settings.retrieval.neighbours
+    assert len(as_json) == model.settings.retrieval.neighbors
 
 
 def test_a_trained_model_can_be_told_to_adapt_otherwise(run, trained_folder, files):
@@ -120,16 +120,16 @@ def test_a_trained_model_can_be_told_to_adapt_otherwise(run, trained_folder, fil
         return told[0]["plain"]["overall"], told[0]["adapted"]["overall"]
 
     plain, _ = evaluated("--json")
-    still = evaluated("--json", "--set", "adaptation.rate=1e-12")
+    still = evaluated("--json", "--set", "adaptation.learning_rate=1e-12")
     assert still == (plain, plain)
-    rate, neighbours = "adaptation.rate=3.0", "retrieval.neighbours=5"
+    rate, neighbors = "adaptation.learning_rate=3.0", "retrieval.neighbors=5"
     spoilt = evaluated("--json", "--set", rate)
     assert spoilt[0] == plain != spoilt[1]
-    model = metacross.load(trained_folder, device="cpu", settings=[rate, neighbours])
-    assert len(model.predict(("ana", "in", "oslo")).neighbours) == 5
+    model = metacross.load(trained_folder, device="cpu", settings=[rate, neighbors])
+    assert len(model.predict(("ana", "in", "oslo")).neighbors) == 5
     for change, says in [
         ("encoder.dropout=0.5", "encoder.dropout: expected a setting that a trained model can"),
-        ("adaptation.rat=0.5", "did you mean rate?"),
+        ("adaptation.learning_rat=0.5", "did you mean learning_rate?"),
     ]:
         outcome = run("evaluate", trained_folder, files["target"], "--set", change)
         assert outcome.code == 1
@@ -146,7 +146,7 @@ def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder
     assert tune("a", 1) == tune("b", 1) != tune("c", 2)
     tuned = metacross.load(tmp_path / "a", device="cpu")
     assert not tuned.adapts
-    assert tuned.predict(("ana", "in", "oslo")).neighbours == ()
+    assert tuned.predict(("ana", "in", "oslo")).neighbors == ()
     outcome = run("predict", tmp_path / "a", files["target"], "--adapt")
     assert outcome.code == 1
     assert "use it without adaptation" in outcome.err
@@ -154,8 +154,8 @@ def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder
 
 def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(run, trained_folder, files, tmp_path):
     tuning = metacross.load_settings("paper").fine_tuning
-    assert (tuning.epochs, tuning.rate) == (10, 1e-5)
-    chosen = ["--set", "fine_tuning.epochs=3", "--set", "fine_tuning.rate=0.002"]
+    assert (tuning.epochs, tuning.learning_rate) == (10, 1e-5)
+    chosen = ["--set", "fine_tuning.epochs=3", "--set", "fine_tuning.learning_rate=0.002"]
     given = ["--sentences", "5", "--output", tmp_path / "a", *chosen]
     assert run("fine-tune", trained_folder, files["target"], *given).code == 0
     taken = metacross.load(tmp_path / "a", device="cpu").settings.direct
@@ -166,9 +166,9 @@ def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(run, trained_folder, fil
     ("arguments", "says"),
     [
         (["train", "paper", "--source", "{train}", "--dev", "{dev}"], "--output: expected a folder"),
-        (["train", "paper", "--output", "{out}"], "data.source: expected a labelled corpus"),
+        (["train", "paper", "--output", "{out}"], "data.source: expected a labeled corpus"),
         (["train", "papr", "--output", "{out}"], "papr: expected a YAML file or a recipe"),
-        (["train", "--set", "meta.stps=1", "--output", "{out}"], "meta.stps is no setting"),
+        (["train", "--set", "meta.stps=1", "--output", "{out}"], "unknown setting meta.stps"),
         (["train", "--source", "nowhere", "--dev", "{dev}", "--output", "{out}"], "nowhere: cannot be read"),
         (["train", "--source", "{train}", "--dev", "{dev}", "--encoder", "./no", "--output", "{out}"], "./no: expected an encoder folder"),
         (["train", "--source", "{train}", "--dev", "{dev}", "--encoder", "no/body", "--output", "{out}"], "no/body: cannot be opened"),
@@ -177,8 +177,8 @@ def test_fine_tuning_uses_ten_epochs_at_1e_5_unless_set(run, trained_folder, fil
         (["evaluate", "{model}", "{target}", "--map", "PER=ORG"], "expected entities of the model's types LOC, PER, found ORG"),
         (["evaluate", "{model}", "{target}", "--device", "cuda"], "run.device: expected"),
         (["predict", "{model}", "nowhere"], "nowhere: cannot be read"),
-        (["neighbours", "{model}", " "], "TEXT: expected a sentence"),
-        (["neighbours", "{model}", "a", "-k", "9999"], "retrieval.neighbours: expected at most 40"),
+        (["neighbors", "{model}", " "], "TEXT: expected a sentence"),
+        (["neighbors", "{model}", "a", "-k", "9999"], "retrieval.neighbors: expected at most 40"),
         (["fine-tune", "{model}", "{target}", "--output", "{out}"], "expected either --fraction or --sentences"),
         (["fine-tune", "{model}", "{target}", "--fraction", "0.1"], "--output: expected a folder"),
         (["fine-tune", "{model}", "{target}", "--sentences", "999", "--output", "{out}"], "expected 1 to 20 sentences"),

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from metacross.text.known_datasets import published_counts
+from metacross.text.known_datasets import known_dataset
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus, Sentence
 
@@ -39,9 +39,9 @@ def test_check_as_json_holds_the_same(run, write):
             "sentences": 2,
             "documents": 0,
             "words": 7,
-            "labelled": True,
+            "labeled": True,
             "entities": 2,
-            "entities_by_type": {"LOC": 1, "PER": 1},
+            "entities_by_label": {"LOC": 1, "PER": 1},
             "scheme": "IOB2",
             "repairs": 0,
             "empty_sentences": 0,
@@ -83,13 +83,13 @@ def test_check_shows_the_good_files_and_says_what_is_wrong_with_the_bad(run, wri
     ],
 )
 def test_known_data_sets_are_known_by_name(name, sentences, entities):
-    published = published_counts(Corpus((Sentence(("x",), ()),), source=f"/home/me/{name}"))
+    published = known_dataset(Corpus((Sentence(("x",), ()),), source=f"/home/me/{name}"))
     assert (published.sentences, published.entities) == (sentences, entities)
 
 
 @pytest.mark.parametrize("name", ["train.txt", "en/dev.conll", "wikiann/es/test.txt"])
 def test_other_files_are_not_taken_for_known_ones(name):
-    assert published_counts(Corpus((Sentence(("x",), ()),), source=name)) is None
+    assert known_dataset(Corpus((Sentence(("x",), ()),), source=name)) is None
 
 
 def test_published_counts_are_shown_beside_and_document_starts_count(run, write):
@@ -106,7 +106,7 @@ def test_convert_changes_format_scheme_and_types(run, write, tmp_path):
     assert "2 sentences, 7 words, 1 entities" in outcome.out
     assert (tmp_path / "y.txt").read_text().startswith("Ginebra\tS-LOC\n,\tO\n")
     assert run("convert", tmp_path / "y.txt", tmp_path / "z.jsonl", "--json").code == 0
-    assert read_corpus(tmp_path / "z.jsonl") == read_corpus(source).relabelled({"PER": None})
+    assert read_corpus(tmp_path / "z.jsonl") == read_corpus(source).relabeled({"PER": None})
 
 
 def test_score_prints_the_table_and_the_interval(run, write):

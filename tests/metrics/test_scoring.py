@@ -57,7 +57,7 @@ def test_the_scorer_equals_nervaluate_on_10_000_random_tag_sequences():
     assert report.overall == Score(overall.correct, overall.actual, overall.possible)
     for label, of_type in strict["entities"].items():
         counted = of_type["strict"]
-        assert report.by_type[label] == Score(counted.correct, counted.actual, counted.possible)
+        assert report.by_label[label] == Score(counted.correct, counted.actual, counted.possible)
 
 
 def test_each_of_2_000_sentences_scores_alone_as_seqeval_scores_it():
@@ -130,5 +130,5 @@ def test_the_report_reads_as_conlleval_s():
 def test_the_report_as_json_and_table_hold_every_type():
     gold, predicted = (corpus_of(tags) for tags in random_pairs(50, IOB_TAGS, seed=5))
     report = score(gold, predicted)
-    assert list(report_json(report)["by_type"]) == ["LOC", "ORG", "PER"]
+    assert list(report_json(report)["by_label"]) == ["LOC", "ORG", "PER"]
     assert report_table(report, "x").row_count == 5

@@ -11,11 +11,11 @@ import tiny
 from metacross.errors import ModelError
 from metacross.model.encoder import (
     encoder_of,
-    fingerprint,
     layers_of,
-    load_codec,
     load_encoder,
+    load_tokenizer,
     new_tagger_network,
+    weights_digest,
 )
 from metacross.model.tagger import Tagger, freeze
 from metacross.settings import load_settings
@@ -28,7 +28,7 @@ TAGS = TagSet(("LOC", "PER"))
 def tagger_on(folder: str, *overrides: str) -> Tagger:
     settings = load_settings("paper", ["run.device=cpu", *overrides])
     network = new_tagger_network(folder, TAGS.tags, seed=0)
-    return Tagger(network, load_codec(folder), TAGS, settings.encoder, settings.run)
+    return Tagger(network, load_tokenizer(folder), TAGS, settings.encoder, settings.run)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -81,10 +81,10 @@ def test_more_frozen_layers_than_there_are_is_refused(encoders):
     ],
 )
 def test_special_pieces_come_from_the_tokenizer(encoders, family, names):
-    codec = load_codec(encoders[family])
-    special = codec.special
+    tokenizer = load_tokenizer(encoders[family])
+    special = tokenizer.special
     ids = [special.start, special.end, special.pad, special.mask]
-    assert codec.tokenizer.convert_ids_to_tokens(ids) == names
+    assert tokenizer.fast.convert_ids_to_tokens(ids) == names
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -98,7 +98,7 @@ def test_padding_changes_no_score(encoders, family):
 
 
 def test_a_sentence_of_several_windows_has_one_score_a_word(encoders):
-    tagger = tagger_on(encoders["bert"], "encoder.longest_window=16", "encoder.overlap=6")
+    tagger = tagger_on(encoders["bert"], "encoder.max_length=16", "encoder.overlap=6")
     sentence = tiny.corpus(1, seed=3, longest=80)[0]
     (example,) = tagger.examples([sentence])
     assert len(example.windows) > 1
@@ -107,7 +107,7 @@ def test_a_sentence_of_several_windows_has_one_score_a_word(encoders):
 
 def test_the_same_seed_gives_the_same_new_weights(encoders):
     prints = [
-        fingerprint(new_tagger_network(encoders["bert"], TAGS.tags, seed)) for seed in (1, 1, 2)
+        weights_digest(new_tagger_network(encoders["bert"], TAGS.tags, seed)) for seed in (1, 1, 2)
     ]
     assert prints[0] == prints[1] != prints[2]
 
@@ -207,4 +207,4 @@ def test_a_name_that_leads_nowhere_is_one_line(name):
 def test_load_encoder_gives_states_as_transformers_does(encoders):
     encoder = load_encoder(encoders["bert"])
     assert encoder_of(encoder.network) is encoder.network
-    assert encoder.codec.tokenizer.is_fast
+    assert encoder.tokenizer.fast.is_fast

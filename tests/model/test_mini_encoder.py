@@ -9,8 +9,8 @@ from torch import nn
 import metacross
 from metacross.model.encoder import (
     layers_of,
-    load_codec,
     load_encoder,
+    load_tokenizer,
     new_tagger_network,
     save_network,
 )
@@ -30,7 +30,7 @@ def encoder():
 
 
 def states_of(encoder, texts):
-    inputs = encoder.codec.tokenizer(texts, padding=True, return_tensors="pt")
+    inputs = encoder.tokenizer.fast(texts, padding=True, return_tensors="pt")
     pieces, attention = inputs["input_ids"], inputs["attention_mask"]
     with torch.no_grad():
         return encoder.network(pieces, attention_mask=attention).last_hidden_state, attention
@@ -38,12 +38,12 @@ def states_of(encoder, texts):
 
 def test_it_opens_by_its_name(encoder):
     assert encoder.network.config.model_type == "metacross-mini"
-    assert len(encoder.codec.tokenizer) == encoder.network.config.vocab_size
+    assert len(encoder.tokenizer.fast) == encoder.network.config.vocab_size
     assert next(encoder.network.parameters()).dtype == torch.float32
 
 
 def test_its_states_outlive_saving(encoder, tmp_path):
-    save_network(encoder.network, encoder.codec, tmp_path)
+    save_network(encoder.network, encoder.tokenizer, tmp_path)
     states, _ = states_of(encoder, TEXTS)
     again, _ = states_of(load_encoder(str(tmp_path)), TEXTS)
     assert torch.allclose(states, again, atol=1e-3)
@@ -71,7 +71,7 @@ def test_position_0_holds_the_sentence_vector(encoder):
 def test_every_trainable_weight_of_a_tagger_is_in_a_linear_map_or_a_layer_norm():
     settings = load_settings("paper", ["encoder.frozen_layers=null", "run.device=cpu"])
     network = new_tagger_network("mini", TAGS.tags, seed=0)
-    tagger = Tagger(network, load_codec("mini"), TAGS, settings.encoder, settings.run)
+    tagger = Tagger(network, load_tokenizer("mini"), TAGS, settings.encoder, settings.run)
     known = {
         f"{home}.{name}"
         for home, module in network.named_modules()
@@ -97,8 +97,8 @@ def test_any_number_of_layers_can_be_frozen(n_frozen):
 
 
 def test_a_chinese_character_as_a_word_is_one_bare_piece(encoder):
-    encoding = encoder.codec.tokenizer(list("我爱北京"), is_split_into_words=True)
-    tokens = encoder.codec.tokenizer.convert_ids_to_tokens(encoding["input_ids"])
+    encoding = encoder.tokenizer.fast(list("我爱北京"), is_split_into_words=True)
+    tokens = encoder.tokenizer.fast.convert_ids_to_tokens(encoding["input_ids"])
     assert tokens == ["[CLS]", *"我爱北京", "[SEP]"]
 
 

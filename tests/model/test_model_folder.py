@@ -88,7 +88,7 @@ def test_an_outside_sentence_encoder_is_saved_with_the_model(encoders, tmp_path)
     assert (tmp_path / "m/sentence_encoder/model.safetensors").exists()
     again = metacross.load(tmp_path / "m", device="cpu")
     sentences = tiny.corpus(5, seed=6).sentences
-    assert again.neighbours(sentences) == model.neighbours(sentences)
+    assert again.neighbors(sentences) == model.neighbors(sentences)
 
 
 def change_json(path, **changes):

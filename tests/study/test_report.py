@@ -14,7 +14,7 @@ from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence, score
 from metacross.metrics.significance import compare, f1
 from metacross.study.paper_results import paper_row
-from metacross.study.predictions import Evidence, compared_readings, compared_systems
+from metacross.study.predictions import StoredPredictions, compared_modes, compared_systems
 from metacross.study.report import write_report
 from metacross.study.report.cases import MOST_CASES, cases_of, target_cases
 from metacross.study.report.learning_curves import mean_curve
@@ -25,10 +25,10 @@ from metacross.study.report.score_tables import difference_table, score_table
 from metacross.study.report.selection_table import Choices, mean_choices
 from metacross.study.report.type_tables import mean_type_f1
 from metacross.study.results import (
-    Cell,
-    LabelledSentence,
+    Result,
+    SentencePredictions,
     StudyFolder,
-    TrainingFacts,
+    TrainingSummary,
     counts_of,
 )
 from metacross.study.statistics import ResultsGrid, Spread, average, spread
@@ -41,7 +41,7 @@ SOURCE = Corpus(
         for number in range(10)
     )
 )
-FACTS = TrainingFacts(
+FACTS = TrainingSummary(
     folder="runs/some",
     seconds=120.0,
     best_step=20,
@@ -68,7 +68,7 @@ def gold_corpus(language, n_sentences=60):
 
 
 def guessed(gold, quality, rng):
-    """Entities of which about a share of ``quality`` is right."""
+    """Entities of which about a fraction of ``quality`` is right."""
     spans = [
         span if rng.random() < quality else replace(span, label=rng.choice(TYPES))
         for span in gold.spans
@@ -77,31 +77,31 @@ def guessed(gold, quality, rng):
     return tuple(spans)
 
 
-def labelled(gold, qualities, rng):
+def labeled(gold, qualities, rng):
     return [
-        LabelledSentence(
-            {reading: guessed(sentence, quality, rng) for reading, quality in qualities.items()},
+        SentencePredictions(
+            {mode: guessed(sentence, quality, rng) for mode, quality in qualities.items()},
             tuple((rng.randrange(len(SOURCE)), round(rng.random(), 4)) for _ in range(2)),
         )
         for sentence in gold
     ]
 
 
-def cell_of(gold, sentences, *, system, seed=0, setting="zero-shot", training=FACTS):
+def cell_of(gold, sentences, *, system, seed=0, fraction="zero-shot", training=FACTS):
     target = gold[0].language
-    readings = {
-        reading: counts_of(score(gold, predicted_corpus(gold, sentences, reading)))
-        for reading in sentences[0].spans
+    modes = {
+        mode: counts_of(score(gold, predicted_corpus(gold, sentences, mode)))
+        for mode in sentences[0].spans
     }
-    return Cell(
-        key=f"{system}-{seed}-{target}-{setting.rstrip('%')}",
+    return Result(
+        key=f"{system}-{seed}-{target}-{fraction.rstrip('%')}",
         system=system,
         seed=seed,
         target=target,
-        setting=setting,
-        types=TYPES,
-        headline="adapted" if "adapted" in readings else "plain",
-        readings=readings,
+        fraction=fraction,
+        labels=TYPES,
+        reported_mode="adapted" if "adapted" in modes else "plain",
+        modes=modes,
         training=training,
         seconds=12.0,
         digests={
@@ -116,9 +116,9 @@ def cell_of(gold, sentences, *, system, seed=0, setting="zero-shot", training=FA
     )
 
 
-def predicted_corpus(gold, sentences, reading):
+def predicted_corpus(gold, sentences, mode):
     pairs = zip(gold, sentences, strict=True)
-    return Corpus(tuple(replace(sentence, spans=own.spans[reading]) for sentence, own in pairs))
+    return Corpus(tuple(replace(sentence, spans=own.spans[mode]) for sentence, own in pairs))
 
 
 QUALITIES = {
@@ -128,47 +128,47 @@ QUALITIES = {
 }
 
 
-def made_up_study(folder, *, keep=True, leave_out=(), seeds=(0, 1)):
-    """Three systems on Spanish and Chinese, zero-shot and with 2%; ``leave_out`` names cells as
-    (setting, system, target, seed), ``keep`` False keeps the results only.
+def made_up_study(folder, *, keep=True, exclude=(), seeds=(0, 1)):
+    """Three systems on Spanish and Chinese, zero-shot and with 2%; ``exclude`` names results as
+    (fraction, system, target, seed), ``keep`` False keeps the results only.
     """
     study = StudyFolder(folder)
     rng = random.Random(1)
     study.folder.mkdir(parents=True, exist_ok=True)
     if keep:
         study.add_corpus(digest_of("source"), SOURCE)
-    for setting in ("zero-shot", "2%"):
+    for fraction in ("zero-shot", "2%"):
         for target in ("es", "zh"):
             gold = gold_corpus(target)
             if keep:
                 study.add_corpus(digest_of(target), gold)
             for system, qualities in QUALITIES.items():
                 for seed in seeds:
-                    sentences = labelled(gold, qualities, rng)
+                    sentences = labeled(gold, qualities, rng)
                     training = FACTS.model_copy(update={"folder": f"runs/{system}-{seed}"})
-                    cell = cell_of(
+                    result = cell_of(
                         gold,
                         sentences,
                         system=system,
                         seed=seed,
-                        setting=setting,
+                        fraction=fraction,
                         training=training,
                     )
-                    if (setting, system, target, seed) not in leave_out:
-                        study.add(cell, sentences)
+                    if (fraction, system, target, seed) not in exclude:
+                        study.add(result, sentences)
     if not keep:
         for path in (study.folder / "predictions").iterdir():
             path.unlink()
     return study
 
 
-def found_cell(study, system, target, seed, setting="zero-shot"):
-    place = (system, target, seed, setting)
-    return next(c for c in study.cells() if (c.system, c.target, c.seed, c.setting) == place)
+def found_cell(study, system, target, seed, fraction="zero-shot"):
+    place = (system, target, seed, fraction)
+    return next(c for c in study.results() if (c.system, c.target, c.seed, c.fraction) == place)
 
 
-def f1_by_hand(cell, reading=None):
-    counts = cell.readings[reading or cell.headline].values()
+def f1_by_hand(result, mode=None):
+    counts = result.modes[mode or result.reported_mode].values()
     correct, predicted, gold = (
         sum(getattr(own, name) for own in counts) for name in ("correct", "predicted", "gold")
     )
@@ -188,7 +188,7 @@ def texts(row):
 
 def test_a_score_is_the_mean_and_the_sample_s_deviation_over_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    table = score_table(ResultsGrid.of(study.cells()), "zero-shot")
+    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
     assert table.headings == ("system", "es", "zh", "average")
     by_target = {}
     for target in ("es", "zh"):
@@ -203,14 +203,14 @@ def test_a_score_is_the_mean_and_the_sample_s_deviation_over_seeds(tmp_path):
 
 def test_one_seed_has_no_spread(tmp_path):
     study = made_up_study(tmp_path, seeds=(3,))
-    table = score_table(ResultsGrid.of(study.cells()), "zero-shot")
+    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
     expected = f"{f1_by_hand(found_cell(study, 'base', 'es', 3)):.1f}"
     assert texts(row_of(table, "base"))[0] == expected
     assert "±" not in (write_report(study, "t").parent / "report.md").read_text()
 
 
 def test_the_paper_s_figures_stand_under_the_same_system_setting_and_target(tmp_path):
-    grid = ResultsGrid.of(made_up_study(tmp_path).cells())
+    grid = ResultsGrid.of(made_up_study(tmp_path).results())
     zero_shot, low = score_table(grid, "zero-shot"), score_table(grid, "2%")
     names = [row.name for row in zero_shot.rows]
     assert names[2:4] == ["ours", "ours, paper (mBERT; its test sets)"]
@@ -221,10 +221,10 @@ def test_the_paper_s_figures_stand_under_the_same_system_setting_and_target(tmp_
     assert not any("without-masking, paper" in row.name for row in low.rows)
 
 
-@pytest.mark.parametrize("setting", ["zero-shot", "1%", "2%", "5%"])
+@pytest.mark.parametrize("fraction", ["zero-shot", "1%", "2%", "5%"])
 @pytest.mark.parametrize("system", ["base", "ours"])
-def test_the_paper_s_printed_averages_are_those_of_its_targets(setting, system):
-    row = paper_row(setting, system)
+def test_the_paper_s_printed_averages_are_those_of_its_targets(fraction, system):
+    row = paper_row(fraction, system)
     assert sum(row.f1s.values()) / 5 == pytest.approx(row.average, abs=0.0051)
     assert row.average_over(["zh", "fr", "de", "nl", "es"]) == row.average
     assert row.average_over(["es", "xx"]) is None
@@ -237,8 +237,8 @@ def test_a_system_that_the_paper_does_not_have_has_no_row_of_it():
 
 def test_the_average_is_over_the_targets_that_all_systems_have(tmp_path):
     gone = [("zero-shot", "base", "zh", seed) for seed in (0, 1)]
-    study = made_up_study(tmp_path, leave_out=gone)
-    grid = ResultsGrid.of(study.cells())
+    study = made_up_study(tmp_path, exclude=gone)
+    grid = ResultsGrid.of(study.results())
     assert grid.shared_targets("zero-shot") == ["es"]
     assert average(grid, "zero-shot", "ours") == spread(grid.at("zero-shot", "ours", "es"))
     table = score_table(grid, "zero-shot")
@@ -247,8 +247,8 @@ def test_the_average_is_over_the_targets_that_all_systems_have(tmp_path):
 
 
 def test_fewer_seeds_than_elsewhere_are_told(tmp_path):
-    study = made_up_study(tmp_path, leave_out=[("zero-shot", "ours", "es", 1)])
-    table = score_table(ResultsGrid.of(study.cells()), "zero-shot")
+    study = made_up_study(tmp_path, exclude=[("zero-shot", "ours", "es", 1)])
+    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
     assert texts(row_of(table, "ours"))[0].endswith("(1 of 2 seeds)")
     assert spread_entry(Spread(50.0, None, 1), expected_seeds=1).text == "50.0"
 
@@ -257,7 +257,7 @@ def test_what_was_measured_last_counts(tmp_path):
     study = made_up_study(tmp_path)
     old = found_cell(study, "ours", "es", 0)
     new = found_cell(study, "base", "es", 0).model_copy(update={"system": "ours", "key": "again"})
-    grid = ResultsGrid.of([*study.cells(), new])
+    grid = ResultsGrid.of([*study.results(), new])
     assert grid.replaced == 1
     assert grid.at("zero-shot", "ours", "es")[0] == new != old
 
@@ -265,32 +265,32 @@ def test_what_was_measured_last_counts(tmp_path):
 # Significance
 
 
-def summed_by_hand(study, system, target, reading):
+def summed_by_hand(study, system, target, mode):
     gold = gold_corpus(target)
     total = 0
     for seed in (0, 1):
         sentences = study.sentences(found_cell(study, system, target, seed))
-        total = total + counts_by_sentence(gold, predicted_corpus(gold, sentences, reading))
+        total = total + counts_by_sentence(gold, predicted_corpus(gold, sentences, mode))
     return total
 
 
 def test_systems_are_compared_by_counts_summed_over_paired_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    grid, evidence = ResultsGrid.of(study.cells()), Evidence(study)
+    grid, stored = ResultsGrid.of(study.results()), StoredPredictions(study)
     for system in ("ours", "without-masking"):
         ours = summed_by_hand(study, system, "es", "adapted")
         expected = compare(ours, summed_by_hand(study, "base", "es", "plain"))
-        cells = grid.at("zero-shot", system, "es"), grid.at("zero-shot", "base", "es")
-        assert compared_systems(evidence, *cells) == expected
-        entry = row_of(difference_table(grid, evidence, "zero-shot"), system).entries[0]
+        results = grid.at("zero-shot", system, "es"), grid.at("zero-shot", "base", "es")
+        assert compared_systems(stored, *results) == expected
+        entry = row_of(difference_table(grid, stored, "zero-shot"), system).entries[0]
         assert p_text(expected.p_value) in entry.text
         assert ("n.s." in entry.text) == (expected.p_value >= 0.05)
         assert ("n.s." in entry.markup) == (expected.p_value >= 0.05)
 
 
 def test_a_difference_is_the_mean_over_the_seeds_that_both_have(tmp_path):
-    study = made_up_study(tmp_path, leave_out=[("zero-shot", "base", "es", 1)])
-    table = difference_table(ResultsGrid.of(study.cells()), Evidence(study), "zero-shot")
+    study = made_up_study(tmp_path, exclude=[("zero-shot", "base", "es", 1)])
+    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), "zero-shot")
     ours, base = (found_cell(study, system, "es", 0) for system in ("ours", "base"))
     assert texts(row_of(table, "ours"))[0].startswith(
         f"{f1_by_hand(ours) - f1_by_hand(base):+.1f} "
@@ -303,32 +303,32 @@ def test_readings_are_compared_over_all_seeds(tmp_path):
     expected = compare(
         summed_by_hand(study, "ours", "zh", "adapted"), summed_by_hand(study, "ours", "zh", "plain")
     )
-    cells = ResultsGrid.of(study.cells()).at("zero-shot", "ours", "zh")
-    assert compared_readings(Evidence(study), cells) == expected
+    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "zh")
+    assert compared_modes(StoredPredictions(study), results) == expected
 
 
 def test_other_corpora_are_not_compared(tmp_path):
     study = made_up_study(tmp_path)
-    grid = ResultsGrid.of(study.cells())
+    grid = ResultsGrid.of(study.results())
     spanish, chinese = (grid.at("zero-shot", "ours", target) for target in ("es", "zh"))
-    assert compared_systems(Evidence(study), spanish, chinese) is None
+    assert compared_systems(StoredPredictions(study), spanish, chinese) is None
 
 
 def test_predictions_that_disagree_with_the_results_are_refused(tmp_path):
     study = made_up_study(tmp_path)
     ours = found_cell(study, "ours", "es", 0)
-    nothing = LabelledSentence({"plain": (), "adapted": ()}, ())
+    nothing = SentencePredictions({"plain": (), "adapted": ()}, ())
     StudyFolder(tmp_path / "other").add(ours, [nothing] * 60)
     name = f"predictions/{ours.key}.jsonl"
     (tmp_path / "other" / name).replace(tmp_path / name)
     with pytest.raises(DataError, match="expected predictions of ours"):
-        Evidence(study).counted(ours)
+        StoredPredictions(study).counted(ours)
 
 
 def test_predictions_cut_short_are_refused(tmp_path):
     study = made_up_study(tmp_path)
-    cell = found_cell(study, "base", "es", 0)
-    path = study.folder / "predictions" / f"{cell.key}.jsonl"
+    result = found_cell(study, "base", "es", 0)
+    path = study.folder / "predictions" / f"{result.key}.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     with pytest.raises(DataError, match="for 60 sentences of es, found 59"):
         write_report(study, "t")
@@ -338,7 +338,7 @@ def test_predictions_cut_short_are_refused(tmp_path):
 
 
 def test_quarters_by_hand(tmp_path):
-    """Eight sentences, an entity each: adaptation mends the two with the nearest neighbours and
+    """Eight sentences, an entity each: adaptation mends the two with the nearest neighbors and
     breaks the one with the furthest.
     """
     person, place = (Span(0, 1, "PER"),), (Span(0, 1, "LOC"),)
@@ -347,7 +347,7 @@ def test_quarters_by_hand(tmp_path):
     plain = [place, person, place, person, person, person, person, person]
     adapted = [person, place, person, person, person, person, person, person]
     sentences = [
-        LabelledSentence(
+        SentencePredictions(
             {"plain": plain[n], "adapted": adapted[n]},
             ((0, similarity[n] - 0.05), (1, similarity[n] + 0.05)),
         )
@@ -355,9 +355,9 @@ def test_quarters_by_hand(tmp_path):
     ]
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
-    cell = cell_of(gold, sentences, system="ours")
-    study.add(cell, sentences)
-    quarters = quarters_of(Evidence(study), {0: cell})
+    result = cell_of(gold, sentences, system="ours")
+    study.add(result, sentences)
+    quarters = quarters_of(StoredPredictions(study), {0: result})
     assert [round(own.lowest, 6) for own in quarters] == [0.1, 0.3, 0.5, 0.7]
     assert [round(own.highest, 6) for own in quarters] == [0.2, 0.4, 0.6, 0.8]
     assert [own.gain for own in quarters] == pytest.approx([-50.0, 0.0, 0.0, 100.0])
@@ -367,11 +367,11 @@ def test_quarters_by_hand(tmp_path):
 
 def test_quarters_sum_the_counts_of_the_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    cells = ResultsGrid.of(study.cells()).at("zero-shot", "ours", "es")
-    quarters = quarters_of(Evidence(study), cells)
-    kept = [study.sentences(cell) for cell in cells.values()]
+    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "es")
+    quarters = quarters_of(StoredPredictions(study), results)
+    kept = [study.sentences(result) for result in results.values()]
     similarity = [
-        np.mean([[value for _, value in sentences[n].neighbours] for sentences in kept])
+        np.mean([[value for _, value in sentences[n].neighbors] for sentences in kept])
         for n in range(60)
     ]
     first = sorted(range(60), key=lambda n: similarity[n])[:15]
@@ -381,16 +381,16 @@ def test_quarters_sum_the_counts_of_the_seeds(tmp_path):
     assert quarters[0].n_entities == plain[2] / 2
 
 
-def test_without_neighbours_there_are_no_quarters(tmp_path):
+def test_without_neighbors_there_are_no_quarters(tmp_path):
     gold = gold_corpus("es")
     sentences = [
-        replace(own, neighbours=()) for own in labelled(gold, QUALITIES["ours"], random.Random(0))
+        replace(own, neighbors=()) for own in labeled(gold, QUALITIES["ours"], random.Random(0))
     ]
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
-    cell = cell_of(gold, sentences, system="ours")
-    study.add(cell, sentences)
-    assert quarters_of(Evidence(study), {0: cell}) == []
+    result = cell_of(gold, sentences, system="ours")
+    study.add(result, sentences)
+    assert quarters_of(StoredPredictions(study), {0: result}) == []
 
 
 # Types, curves, selection
@@ -398,30 +398,30 @@ def test_without_neighbours_there_are_no_quarters(tmp_path):
 
 def test_f1_by_type_is_the_mean_over_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    cells = ResultsGrid.of(study.cells()).at("zero-shot", "ours", "es")
-    counts = [cell.readings["adapted"]["LOC"] for cell in cells.values()]
+    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "es")
+    counts = [result.modes["adapted"]["LOC"] for result in results.values()]
     expected = np.mean([200 * own.correct / (own.predicted + own.gold) for own in counts])
-    assert mean_type_f1(cells, "LOC") == pytest.approx(expected)
-    assert mean_type_f1(cells, "MISC") is None
+    assert mean_type_f1(results, "LOC") == pytest.approx(expected)
+    assert mean_type_f1(results, "MISC") is None
 
 
 def test_weights_by_source_dev_last_and_oracle(tmp_path):
     gold = gold_corpus("es")
-    sentences = labelled(gold, {"plain": 0.5}, random.Random(0))
+    sentences = labeled(gold, {"plain": 0.5}, random.Random(0))
     other = FACTS.model_copy(
         update={"best_step": 30, "target_validations": {"es": ((10, 0.2), (20, 0.6), (30, 0.5))}}
     )
     unvalidated = FACTS.model_copy(update={"target_validations": {}})
-    cells = {
+    results = {
         seed: cell_of(gold, sentences, system="ours", seed=seed, training=training)
         for seed, training in enumerate((FACTS, other, unvalidated))
     }
     expected = Choices(by_source=40.0, last=42.5, oracle=50.0)
-    found = mean_choices(cells)
+    found = mean_choices(results)
     assert (found.by_source, found.last, found.oracle) == pytest.approx(
         (expected.by_source, expected.last, expected.oracle)
     )
-    assert mean_choices({2: cells[2]}) is None
+    assert mean_choices({2: results[2]}) is None
 
 
 def test_a_mean_curve_has_the_steps_that_all_seeds_have():
@@ -434,7 +434,7 @@ def test_a_mean_curve_has_the_steps_that_all_seeds_have():
 def test_a_chart_puts_larger_values_higher_and_names_its_lines():
     lines = {"a<b": [(0, 1.0), (10, 3.0)], "c": [(0, 2.0)]}
     chart = line_chart("T & t", "d", lines, "loss", {"a<b": 0, "gone": 1, "c": 2})
-    assert re.findall(r"line colour-(\d)", chart) == ["0", "2"]
+    assert re.findall(r"line color-(\d)", chart) == ["0", "2"]
     assert "<title>T &amp; t</title><desc>d</desc>" in chart
     assert ">a&lt;b</text>" in chart
     (first_x, first_y), (last_x, last_y) = (
@@ -469,16 +469,16 @@ def test_the_kinds_of_cases(tmp_path):
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
     study.add_corpus(digest_of("source"), SOURCE)
-    base = [LabelledSentence({"plain": spans}, ()) for spans in their]
-    ours = [LabelledSentence({"plain": place, "adapted": s}, ((7, 0.9),)) for s in our]
+    base = [SentencePredictions({"plain": spans}, ()) for spans in their]
+    ours = [SentencePredictions({"plain": place, "adapted": s}, ((7, 0.9),)) for s in our]
     base_cell = cell_of(gold, base, system="base")
     our_cell = cell_of(gold, ours, system="ours")
     study.add(base_cell, base)
     study.add(our_cell, ours)
-    cases = cases_of(Evidence(study), base_cell, our_cell)
+    cases = cases_of(StoredPredictions(study), base_cell, our_cell)
     kinds = [(case.number, case.kind) for case in cases]
     assert kinds == [(1, "fixed"), (2, "broken"), (3, "still wrong")]
-    assert cases[0].neighbours == ((SOURCE[7], 0.9),)
+    assert cases[0].neighbors == ((SOURCE[7], 0.9),)
     page = write_report(study, "t").read_text()
     assert len(re.findall(r"<article ", page)) == 3
     assert '<article data-language="target-0" data-kind="still-wrong">' in page
@@ -488,31 +488,31 @@ def test_the_kinds_of_cases(tmp_path):
 def test_cases_are_drawn_and_counted_in_all(tmp_path):
     person, place = (Span(0, 1, "PER"),), (Span(0, 1, "LOC"),)
     gold = Corpus(tuple(Sentence((f"w{n}",), person, "es") for n in range(100)))
-    base = [LabelledSentence({"plain": place}, ()) for _ in gold]
-    ours = [LabelledSentence({"plain": person}, ()) for _ in gold]
+    base = [SentencePredictions({"plain": place}, ()) for _ in gold]
+    ours = [SentencePredictions({"plain": person}, ()) for _ in gold]
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
     base_cells = {s: cell_of(gold, base, system="base", seed=s) for s in (1, 2)}
     our_cells = {s: cell_of(gold, ours, system="ours", seed=s) for s in (0, 1, 2)}
-    for cell in base_cells.values():
-        study.add(cell, base)
-    for cell in our_cells.values():
-        study.add(cell, ours)
-    cases = target_cases(Evidence(study), base_cells, our_cells)
+    for result in base_cells.values():
+        study.add(result, base)
+    for result in our_cells.values():
+        study.add(result, ours)
+    cases = target_cases(StoredPredictions(study), base_cells, our_cells)
     assert cases.seed == 1
     assert cases.n_cases == {"fixed": 100, "broken": 0, "still wrong": 0}
     numbers = [case.number for case in cases.shown]
     assert len(numbers) == MOST_CASES
     assert numbers == sorted(numbers) != list(range(1, MOST_CASES + 1))
-    again = target_cases(Evidence(study), base_cells, our_cells)
+    again = target_cases(StoredPredictions(study), base_cells, our_cells)
     assert again == cases
 
 
-def test_a_neighbour_outside_the_source_corpus_is_refused(tmp_path):
+def test_a_neighbor_outside_the_source_corpus_is_refused(tmp_path):
     study = made_up_study(tmp_path)
     (study.folder / "corpora" / f"{digest_of('source')[:16]}.jsonl").unlink()
     study.add_corpus(digest_of("source"), Corpus(SOURCE.sentences[:2]))
-    with pytest.raises(DataError, match="expected a neighbour below 2"):
+    with pytest.raises(DataError, match="expected a neighbor below 2"):
         write_report(study, "t")
 
 
@@ -588,15 +588,15 @@ def test_cases_can_be_chosen_without_a_script(page):
     radios = {own["id"]: own for tag, own in walker.tags if tag == "input"}
     assert {"language-all", "language-target-0", "language-target-1"} <= {*radios}
     assert {"kind-all", "kind-fixed", "kind-broken", "kind-still-wrong"} <= {*radios}
-    labelled_inputs = {own["for"] for tag, own in walker.tags if tag == "label"}
-    assert labelled_inputs == {*radios}
+    labeled_inputs = {own["for"] for tag, own in walker.tags if tag == "label"}
+    assert labeled_inputs == {*radios}
     for name in {*radios} - {"language-all", "kind-all"}:
         assert f"#all-cases:has(#{name}:checked)" in page
     languages = {own.get("lang") for tag, own in walker.tags if tag == "dd"}
     assert languages == {"es", "zh", "en"}
 
 
-def test_colour_of_the_heat_map_follows_the_numbers(page):
+def test_color_of_the_heat_map_follows_the_numbers(page):
     heats = re.findall(r'<td class="heat (\w+)" style="--heat: (\d+)%">([-+]?[\d.]+)</td>', page)
     f1s = [(float(value), int(heat)) for _, heat, value in heats if value[0] not in "+-"][:6]
     assert len(f1s) == 6
@@ -609,13 +609,13 @@ def test_colour_of_the_heat_map_follows_the_numbers(page):
 
 def test_names_from_the_results_are_text_not_markup(tmp_path):
     gold = gold_corpus("es")
-    sentences = labelled(gold, QUALITIES["ours"], random.Random(0))
+    sentences = labeled(gold, QUALITIES["ours"], random.Random(0))
     study = StudyFolder(tmp_path)
-    cell = cell_of(gold, sentences, system="a")
+    result = cell_of(gold, sentences, system="a")
     odd = '<b>"|x&'
     recipe = {"note": odd}
-    changes = {"system": odd, "target": odd, "setting": odd, "machine": odd, "types": (odd,)}
-    study.add(cell.model_copy(update={**changes, "recipe": recipe, "versions": {odd: odd}}), [])
+    changes = {"system": odd, "target": odd, "fraction": odd, "machine": odd, "labels": (odd,)}
+    study.add(result.model_copy(update={**changes, "recipe": recipe, "versions": {odd: odd}}), [])
     page = write_report(study, odd).read_text()
     walked(page)
     assert "<b>" not in page
@@ -632,7 +632,7 @@ def test_the_markdown_has_the_tables(tmp_path):
     write_report(study, "A study")
     text = (tmp_path / "report.md").read_text()
     assert text.startswith("# A study\n")
-    table = score_table(ResultsGrid.of(study.cells()), "2%")
+    table = score_table(ResultsGrid.of(study.results()), "2%")
     assert "| ours | " + " | ".join(texts(row_of(table, "ours"))) + " |" in text
     assert "<td" not in text
     for block in re.findall(r"(?:^\|.*\n?)+", text, flags=re.M):
@@ -646,30 +646,30 @@ def test_results_alone_make_a_report_that_says_what_is_left_out(tmp_path):
     walker = walked(page)
     assert page.count("No predictions were kept") == 1
     assert "cases" not in walker.ids
-    assert "neighbours" not in walker.ids
+    assert "neighbors" not in walker.ids
     assert "<abbr" not in page
-    table = difference_table(ResultsGrid.of(study.cells()), Evidence(study), "zero-shot")
+    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), "zero-shot")
     assert all(re.fullmatch(r"[-+]\d+\.\d", text) for row in table.rows for text in texts(row))
 
 
 def test_a_study_with_gaps_has_dashes(tmp_path):
     gone = [("zero-shot", "ours", "es", seed) for seed in (0, 1)]
     gone += [("2%", "base", target, seed) for target in ("es", "zh") for seed in (0, 1)]
-    study = made_up_study(tmp_path, leave_out=gone)
+    study = made_up_study(tmp_path, exclude=gone)
     page = write_report(study, "t").read_text()
     walked(page)
-    grid = ResultsGrid.of(study.cells())
+    grid = ResultsGrid.of(study.results())
     assert texts(row_of(score_table(grid, "zero-shot"), "ours"))[0] == "–"
     assert "Difference to base in points of F1, 2%" not in page
-    assert "Not measured: 2 of 20 cells" in page
+    assert "Not measured: 2 of 20 results" in page
 
 
 def test_without_a_base_the_first_system_is_what_others_are_compared_with(tmp_path):
     places = [(s, t, n) for s in ("zero-shot", "2%") for t in ("es", "zh") for n in (0, 1)]
-    study = made_up_study(tmp_path, leave_out=[(s, "base", t, n) for s, t, n in places])
+    study = made_up_study(tmp_path, exclude=[(s, "base", t, n) for s, t, n in places])
     page = write_report(study, "t").read_text()
     walked(page)
-    first = next(iter({cell.system: None for cell in study.cells()}))
+    first = next(iter({result.system: None for result in study.results()}))
     assert first != "base"
     assert f"Difference to {first} in points of F1" in page
     assert "Difference to base" not in page
@@ -677,7 +677,7 @@ def test_without_a_base_the_first_system_is_what_others_are_compared_with(tmp_pa
 
 def test_only_the_base_makes_a_report(tmp_path):
     gold = gold_corpus("es")
-    sentences = labelled(gold, {"plain": 0.5}, random.Random(0))
+    sentences = labeled(gold, {"plain": 0.5}, random.Random(0))
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
     study.add(cell_of(gold, sentences, system="base"), sentences)

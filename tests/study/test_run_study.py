@@ -1,4 +1,4 @@
-"""Studies: what is planned, what is run, and that a kill changes nothing."""
+"""Studies: what is plan_results, what is run, and that a kill changes nothing."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import pytest
 import tiny
 from metacross.errors import DataError, SettingsError
 from metacross.study import time_estimate as estimate
-from metacross.study.plan import load_study, quick, study_names, units_of
+from metacross.study.plan import load_study, plan_system_runs, quick, study_names
 from metacross.study.results import StudyFolder
-from metacross.study.run_study import planned
+from metacross.study.run_study import plan_results
 from metacross.text.reading import read_corpus
 from metacross.text.writing import write_corpus
 
@@ -31,7 +31,7 @@ def corpora(tmp_path):
     for name, n, seed in [("train", 30, 1), ("dev", 12, 2), ("aa", 16, 3), ("bb", 16, 4)]:
         corpus = tiny.corpus(n, seed=seed)
         if name == "bb":
-            corpus = corpus.relabelled({"LOC": None})
+            corpus = corpus.relabeled({"LOC": None})
         files[name] = str(tmp_path / f"{name}.conll")
         write_corpus(corpus, files[name])
     return files
@@ -58,68 +58,81 @@ def study_file(corpora, encoders, tmp_path):
 
 def scores(folder):
     return {
-        cell.key: (cell.readings, cell.training.validations) for cell in StudyFolder(folder).cells()
+        result.key: (result.modes, result.training.validations)
+        for result in StudyFolder(folder).results()
     }
 
 
 def test_the_studies_of_the_paper_are_there():
     assert study_names() == ["k", "lambda", "low-resource", "mask", "released-code", "zero-shot"]
     for name in study_names():
-        study = load_study(name, {"encoder": "mini"} if name != "low-resource" else {"shares": [0]})
-        assert units_of(study)
+        study = load_study(
+            name, {"encoder": "mini"} if name != "low-resource" else {"fractions": [0]}
+        )
+        assert plan_system_runs(study)
 
 
 def test_a_target_without_a_type_gets_a_model_that_does_not_know_it(study_file):
-    units = units_of(load_study(str(study_file), {}))
-    assert [(u.system, u.seed, u.types, [t.name for t in u.targets]) for u in units[:4]] == [
+    system_runs = plan_system_runs(load_study(str(study_file), {}))
+    assert [(u.system, u.seed, u.labels, [t.name for t in u.targets]) for u in system_runs[:4]] == [
         ("base", 1, ("LOC", "PER"), ["aa"]),
         ("ours", 1, ("LOC", "PER"), ["aa"]),
         ("base", 1, ("PER",), ["bb"]),
         ("ours", 1, ("PER",), ["bb"]),
     ]
-    assert len(units) == 8
-    for unit in units:
-        assert tuple(unit.source.entities_by_type) == unit.types == tuple(unit.dev.entities_by_type)
+    assert len(system_runs) == 8
+    for system_run in system_runs:
+        assert (
+            tuple(system_run.source.entities_by_label)
+            == system_run.labels
+            == tuple(system_run.dev.entities_by_label)
+        )
 
 
 def test_a_key_depends_on_system_recipe_data_and_seed_and_on_nothing_else(study_file):
     def keys(**changes):
-        return [cell.key for cell in planned(units_of(load_study(str(study_file), changes)))]
+        return [
+            result.key
+            for result in plan_results(plan_system_runs(load_study(str(study_file), changes)))
+        ]
 
     assert len({*keys()}) == 8
     assert keys() == keys()
     assert keys(title="Another") == keys()
     assert keys(change=[*tiny.FAST, *SHORT, "run.checkpoint_every=77"]) == keys()
-    assert not {*keys(change=[*tiny.FAST, *SHORT, "meta.inner_rate=0.5"])} & {*keys()}
+    assert not {*keys(change=[*tiny.FAST, *SHORT, "meta.inner_learning_rate=0.5"])} & {*keys()}
     assert not {*keys(seeds=[3])} & {*keys()}
     twins = {"base": SYSTEMS["base"], "twin": SYSTEMS["base"]}
     assert len({*keys(systems=twins)}) == 8
 
 
-def test_labelled_target_text_counts_where_it_is_used(study_file, corpora):
+def test_labeled_target_text_counts_where_it_is_used(study_file, corpora):
     def keys(**data):
-        changes = {"shares": [0, 0.5]}
+        changes = {"fractions": [0, 0.5]}
         train = {"target_train": {"aa": corpora["aa"], "bb": corpora["bb"], **data}}
         study = load_study(str(study_file), changes, data=train)
-        return {(c.unit.folder, c.target.name, c.setting): c.key for c in planned(units_of(study))}
+        return {
+            (c.system_run.folder, c.target.name, c.fraction): c.key
+            for c in plan_results(plan_system_runs(study))
+        }
 
     before, after = keys(), keys(aa=corpora["train"])
     changed = {place for place in before if before[place] != after[place]}
-    assert {(target, setting) for _, target, setting in changed} == {("aa", "50%")}
+    assert {(target, fraction) for _, target, fraction in changed} == {("aa", "50%")}
 
 
 @pytest.mark.parametrize(
-    ("change", "setting"),
-    [("fine_tuning.rate=0.5", "50%"), ("adaptation.rate=0.5", "zero-shot")],
+    ("change", "fraction"),
+    [("fine_tuning.learning_rate=0.5", "50%"), ("adaptation.learning_rate=0.5", "zero-shot")],
 )
-def test_what_comes_after_training_counts_where_it_is_used(study_file, corpora, change, setting):
+def test_what_comes_after_training_counts_where_it_is_used(study_file, corpora, change, fraction):
     def keys(*changes):
         train = {"target_train": {"aa": corpora["aa"], "bb": corpora["bb"]}}
-        study = load_study(str(study_file), {"shares": [0, 0.5]}, data=train, settings=changes)
-        return [(cell.key, cell.setting) for cell in planned(units_of(study))]
+        study = load_study(str(study_file), {"fractions": [0, 0.5]}, data=train, settings=changes)
+        return [(result.key, result.fraction) for result in plan_results(plan_system_runs(study))]
 
     changed = {*keys(change)} - {*keys()}
-    assert {of for _, of in changed} == {setting}
+    assert {of for _, of in changed} == {fraction}
     assert len(changed) == len(keys()) / 2
 
 
@@ -127,12 +140,12 @@ def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_pat
     output = tmp_path / "out"
     first = run("experiment", study_file, "--output", output)
     assert first.code == 0, first.err
-    cells = StudyFolder(output).cells()
-    assert len(cells) == 8
+    results = StudyFolder(output).results()
+    assert len(results) == 8
     assert (output / "report.html").exists()
-    ours = next(c for c in cells if (c.system, c.target, c.seed) == ("ours", "aa", 1))
-    assert {*ours.readings} == {"plain", "adapted"}
-    assert ours.headline == "adapted"
+    ours = next(c for c in results if (c.system, c.target, c.seed) == ("ours", "aa", 1))
+    assert {*ours.modes} == {"plain", "adapted"}
+    assert ours.reported_mode == "adapted"
     assert [step for step, _ in ours.training.target_validations["aa"]] == [2, 4]
     corpus = StudyFolder(output).corpus(ours.digests["target corpus"])
     assert corpus.sentences == read_corpus(tmp_path / "aa.conll", language="aa").sentences
@@ -142,9 +155,9 @@ def test_a_study_is_run_whole_and_a_second_time_does_nothing(study_file, tmp_pat
         for gold, own in zip(corpus, found, strict=True)
     )
     assert ours.score().correct == right
-    before = {path: path.stat().st_mtime_ns for path in (output / "cells").iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in (output / "results").iterdir()}
     assert run("experiment", study_file, "--output", output).code == 0
-    assert {path: path.stat().st_mtime_ns for path in (output / "cells").iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in (output / "results").iterdir()} == before
 
 
 def test_killed_and_taken_up_it_has_the_results_of_an_uninterrupted_one(study_file, tmp_path):
@@ -153,13 +166,13 @@ def test_killed_and_taken_up_it_has_the_results_of_an_uninterrupted_one(study_fi
     subprocess.run([*command, str(whole)], check=True, capture_output=True)
     for _ in range(2):
         child = subprocess.Popen([*command, str(killed)], stdout=-3, stderr=-3)
-        n_before = len([*killed.glob("cells/*.json")])
+        n_before = len([*killed.glob("results/*.json")])
         deadline = time.monotonic() + 120
-        while len([*killed.glob("cells/*.json")]) <= n_before and time.monotonic() < deadline:
+        while len([*killed.glob("results/*.json")]) <= n_before and time.monotonic() < deadline:
             time.sleep(0.02)
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    assert 0 < len([*killed.glob("cells/*.json")]) < 8
+    assert 0 < len([*killed.glob("results/*.json")]) < 8
     subprocess.run([*command, str(killed)], check=True, capture_output=True)
     assert list(scores(killed)) == list(scores(whole))  # in the same order
     assert scores(killed) == scores(whole)
@@ -171,7 +184,7 @@ def test_several_processes_share_the_work(study_file, tmp_path, monkeypatch):
     subprocess.run(
         [*command, "--output", str(output), "--jobs", "2"], check=True, capture_output=True
     )
-    assert len(StudyFolder(output).cells()) == 8
+    assert len(StudyFolder(output).results()) == 8
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -184,40 +197,40 @@ def test_systems_with_the_same_recipe_share_a_training(study_file, tmp_path, job
     subprocess.run([*command, str(jobs), "--output", output], check=True, capture_output=True)
     trained = {folder.name.split("_")[0] for folder in (output / "runs").iterdir()}
     assert trained == {"one", "other"}
-    readings = {(c.system, c.target): c.readings for c in StudyFolder(output).cells()}
+    modes = {(c.system, c.target): c.modes for c in StudyFolder(output).results()}
     for target in ("aa", "bb"):
-        assert readings["twin", target] == readings["one", target]
+        assert modes["twin", target] == modes["one", target]
     assert "One training serves one, twin." in (output / "report.md").read_text()
 
 
 def test_systems_that_differ_after_training_share_it_and_come_out_as_if_alone(
     study_file, corpora, tmp_path, run
 ):
-    after = ["adaptation.rate=0.1", "fine_tuning.rate=0.05"]
+    after = ["adaptation.learning_rate=0.1", "fine_tuning.learning_rate=0.05"]
 
-    def cells(name, systems):
+    def results(name, systems):
         values = json.loads(study_file.read_text())
-        values |= {"systems": systems, "seeds": [1], "shares": [0, 0.25]}
+        values |= {"systems": systems, "seeds": [1], "fractions": [0, 0.25]}
         values["data"] |= {"targets": {"aa": corpora["aa"]}}
         values["data"] |= {"target_train": {"aa": corpora["train"]}}
         study_file.write_text(json.dumps(values))
         done = run("experiment", study_file, "--output", tmp_path / name)
         assert done.code == 0, done.err
-        return {(c.system, c.setting): c for c in StudyFolder(tmp_path / name).cells()}
+        return {(c.system, c.fraction): c for c in StudyFolder(tmp_path / name).results()}
 
-    together = cells("together", {"one": [], "other": after})
-    alone = cells("alone", {"other": after})
+    together = results("together", {"one": [], "other": after})
+    alone = results("alone", {"other": after})
     assert len([*(tmp_path / "together" / "runs").iterdir()]) == 1
-    for setting, reading in (("zero-shot", "adapted"), ("25%", "plain")):
-        shared = together["other", setting]
-        assert shared.readings == alone["other", setting].readings
-        assert shared.readings[reading] != together["one", setting].readings[reading]
+    for fraction, mode in (("zero-shot", "adapted"), ("25%", "plain")):
+        shared = together["other", fraction]
+        assert shared.modes == alone["other", fraction].modes
+        assert shared.modes[mode] != together["one", fraction].modes[mode]
         assert shared.recipe["adaptation"]["rate"] == 0.1
 
 
 def test_shares_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path, run):
     values = json.loads(study_file.read_text())
-    values |= {"shares": [0, 0.25], "seeds": [1]}
+    values |= {"fractions": [0, 0.25], "seeds": [1]}
     values["data"]["targets"].pop("bb")
     study_file.write_text(json.dumps(values))
     refused = run("experiment", study_file, "--output", tmp_path / "out")
@@ -227,10 +240,10 @@ def test_shares_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path, 
     study_file.write_text(json.dumps(values))
     done = run("experiment", study_file, "--output", tmp_path / "out")
     assert done.code == 0, done.err
-    cells = {(c.system, c.setting): c for c in StudyFolder(tmp_path / "out").cells()}
-    assert {*cells} == {(s, t) for s in SYSTEMS for t in ("zero-shot", "25%")}
-    assert cells["ours", "25%"].headline == "plain"  # a fine-tuned model does not adapt
-    assert cells["ours", "25%"].readings != cells["ours", "zero-shot"].readings
+    results = {(c.system, c.fraction): c for c in StudyFolder(tmp_path / "out").results()}
+    assert {*results} == {(s, t) for s in SYSTEMS for t in ("zero-shot", "25%")}
+    assert results["ours", "25%"].reported_mode == "plain"  # a fine-tuned model does not adapt
+    assert results["ours", "25%"].modes != results["ours", "zero-shot"].modes
 
 
 def test_a_dry_run_tells_the_plan_and_trains_nothing(study_file, tmp_path, run):
@@ -246,20 +259,22 @@ def test_an_estimate_does_not_count_a_training_that_is_there(
 ):
     one_unit(study_file)
     monkeypatch.setattr(estimate, "_speed", lambda _unit: (10, 0.1, 0))
-    cells = planned(units_of(load_study(str(study_file), {})))
+    results = plan_results(plan_system_runs(load_study(str(study_file), {})))
     runs = StudyFolder(tmp_path / "out").runs
-    labelling = 0.1 * len(cells[0].target.corpus)
-    assert estimate.seconds_of(cells, runs, 0) == pytest.approx(10 * 4 + labelling)
+    labeling = 0.1 * len(results[0].target.corpus)
+    assert estimate.seconds_of(results, runs, 0) == pytest.approx(10 * 4 + labeling)
     assert run("experiment", study_file, "--output", tmp_path / "out").code == 0
-    assert estimate.seconds_of(cells, runs, 0) == pytest.approx(labelling)
+    assert estimate.seconds_of(results, runs, 0) == pytest.approx(labeling)
 
 
 def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():
     study = quick(load_study("zero-shot", {"encoder": "mini", "change": ["meta.steps=7"]}))
-    (unit, *_) = [unit for unit in units_of(study) if unit.system == "ours"]
+    (system_run, *_) = [
+        system_run for system_run in plan_system_runs(study) if system_run.system == "ours"
+    ]
     assert study.seeds == [1]
-    assert unit.settings.meta.steps == 7
-    assert unit.settings.direct.steps == 120
+    assert system_run.settings.meta.steps == 7
+    assert system_run.settings.direct.steps == 120
 
 
 @pytest.mark.parametrize(
@@ -268,16 +283,16 @@ def test_quick_is_one_seed_and_few_steps_unless_told_otherwise():
         ({"systems": {}}, "systems"),
         ({"seed": 3}, "seed"),
         ({"data": {"dev": "x"}}, "data.source: expected a corpus"),
-        ({"shares": "much"}, "shares"),
-        ({"shares": [-0.5]}, "zero-shot: shares.0: .*greater than or equal to 0"),
-        ({"shares": [1.5]}, "shares.0"),
+        ({"fractions": "much"}, "fractions"),
+        ({"fractions": [-0.5]}, "zero-shot: fractions.0: .*greater than or equal to 0"),
+        ({"fractions": [1.5]}, "fractions.0"),
         ({"seeds": [1, 1]}, "seeds"),
         ({"systems": {"a/../b": []}}, "systems.a/../b"),
     ],
 )
 def test_a_wrong_study_is_told_in_one_line(changes, message):
     with pytest.raises(SettingsError, match=message):
-        units_of(load_study("zero-shot", changes))
+        plan_system_runs(load_study("zero-shot", changes))
 
 
 def test_an_unknown_study_and_bad_files_are_told_in_one_line(run, corpora, tmp_path):
@@ -303,21 +318,21 @@ def test_an_unknown_study_and_bad_files_are_told_in_one_line(run, corpora, tmp_p
 
 
 def test_types_that_the_source_does_not_have_are_refused(study_file, corpora):
-    write_corpus(tiny.corpus(5).relabelled({"LOC": "GPE"}), corpora["aa"])
+    write_corpus(tiny.corpus(5).relabeled({"LOC": "GPE"}), corpora["aa"])
     with pytest.raises(DataError, match="found GPE; see metacross convert"):
-        units_of(load_study(str(study_file), {}))
+        plan_system_runs(load_study(str(study_file), {}))
 
 
 def test_target_text_with_more_types_than_the_target_is_refused_at_once(study_file, corpora):
     train = {"target_train": {"bb": corpora["train"]}}
-    with pytest.raises(DataError, match=r"train\.conll: expected the types PER .* found LOC too"):
-        units_of(load_study(str(study_file), {}, data=train))
+    with pytest.raises(DataError, match=r"train\.conll: expected the labels PER .* found LOC too"):
+        plan_system_runs(load_study(str(study_file), {}, data=train))
 
 
 def test_target_text_of_no_target_is_refused(study_file, corpora):
     train = {"target_train": {"cc": corpora["train"]}}
     with pytest.raises(SettingsError, match="expected languages of the targets aa, bb, found cc"):
-        units_of(load_study(str(study_file), {}, data=train))
+        plan_system_runs(load_study(str(study_file), {}, data=train))
 
 
 def one_unit(study_file):
@@ -331,17 +346,17 @@ def test_of_two_results_for_a_place_the_later_plan_counts(study_file, tmp_path, 
     one_unit(study_file)
     output = tmp_path / "out"
     assert run("experiment", study_file, "--output", output).code == 0
-    (stale,) = StudyFolder(output).cells()
+    (stale,) = StudyFolder(output).results()
     shutil.rmtree(output / "runs")
-    longer = ("--set", "direct.steps=60", "--set", "direct.rate=1e-2")
+    longer = ("--set", "direct.steps=60", "--set", "direct.learning_rate=1e-2")
     assert run("experiment", study_file, "--output", output, *longer).code == 0
-    kept, last = StudyFolder(output).cells()
+    kept, last = StudyFolder(output).results()
     assert kept == stale
     assert last.recipe["direct"]["steps"] == 60
     assert last.f1 > stale.f1
     assert f"{100 * last.f1:.1f}" in (output / "report.md").read_text()
     assert run("experiment", study_file, "--output", output, *longer).code == 0
-    assert StudyFolder(output).cells() == [kept, last]
+    assert StudyFolder(output).results() == [kept, last]
 
 
 def test_a_study_that_adapts_otherwise_goes_on_with_its_trainings(study_file, tmp_path, run):
@@ -351,13 +366,13 @@ def test_a_study_that_adapts_otherwise_goes_on_with_its_trainings(study_file, tm
     assert run("experiment", study_file, "--output", output).code == 0
     (weights,) = output.glob("runs/*/model.safetensors")
     made = weights.stat().st_mtime_ns
-    otherwise = ("--set", "adaptation.rate=0.1")
+    otherwise = ("--set", "adaptation.learning_rate=0.1")
     again = run("experiment", study_file, "--output", output, *otherwise)
     assert again.code == 0, again.err
-    before, after = StudyFolder(output).cells()
+    before, after = StudyFolder(output).results()
     assert weights.stat().st_mtime_ns == made
-    assert after.readings["plain"] == before.readings["plain"]
-    assert after.readings["adapted"] != before.readings["adapted"]
+    assert after.modes["plain"] == before.modes["plain"]
+    assert after.modes["adapted"] != before.modes["adapted"]
 
 
 def test_results_without_anything_else_are_kept_and_not_made_again(study_file, tmp_path, run):
@@ -367,7 +382,7 @@ def test_results_without_anything_else_are_kept_and_not_made_again(study_file, t
     alone.mkdir()
     shutil.copy(tmp_path / "out" / "results.jsonl", alone)
     assert run("experiment", study_file, "--output", alone).code == 0
-    assert StudyFolder(alone).cells() == StudyFolder(tmp_path / "out").cells()
+    assert StudyFolder(alone).results() == StudyFolder(tmp_path / "out").results()
     assert not (alone / "runs").exists()
 
 
@@ -376,12 +391,12 @@ def test_the_study_that_is_kept_asks_for_the_same_results(study_file, tmp_path, 
     output = tmp_path / "out"
     change = ("--set", "direct.steps=3", "--seeds", "7")
     assert run("experiment", study_file, *change, "--output", output).code == 0
-    cells = StudyFolder(output).cells()
+    results = StudyFolder(output).results()
     kept = (output / "study.yaml").rename(tmp_path / "study.yaml")
     assert run("experiment", kept, "--output", output).code == 0
-    assert StudyFolder(output).cells() == cells
-    assert {cell.key for cell in planned(units_of(load_study(str(kept), {})))} == {
-        cell.key for cell in cells
+    assert StudyFolder(output).results() == results
+    assert {result.key for result in plan_results(plan_system_runs(load_study(str(kept), {})))} == {
+        result.key for result in results
     }
     assert "    seeds:\n    - 7\n" in (output / "report.md").read_text()
 
@@ -390,13 +405,13 @@ def test_a_cut_off_line_of_validations_does_not_stop_a_study(study_file, tmp_pat
     one_unit(study_file)
     output = tmp_path / "out"
     run("experiment", study_file, "--output", output)
-    (before,) = StudyFolder(output).cells()
+    (before,) = StudyFolder(output).results()
     (file,) = output.glob("runs/*/training/targets.jsonl")
     file.write_text(file.read_text() + '\n{"step": 4, "f')
-    shutil.rmtree(output / "cells")
+    shutil.rmtree(output / "results")
     (output / "results.jsonl").unlink()
     assert run("experiment", study_file, "--output", output).code == 0
-    (after,) = StudyFolder(output).cells()
+    (after,) = StudyFolder(output).results()
     assert after.training.target_validations == before.training.target_validations
 
 
@@ -422,8 +437,10 @@ def test_studies_on_other_sentences_are_not_compared(study_file, corpora, tmp_pa
 
 
 def test_what_the_command_says_comes_after_what_the_study_says(study_file, corpora):
-    study = load_study(str(study_file), {}, data={"dev": "d"}, settings=["direct.rate=0.5"])
-    assert study.change == [*tiny.FAST, *SHORT, "direct.rate=0.5"]
+    study = load_study(
+        str(study_file), {}, data={"dev": "d"}, settings=["direct.learning_rate=0.5"]
+    )
+    assert study.change == [*tiny.FAST, *SHORT, "direct.learning_rate=0.5"]
     assert (study.data.dev, study.data.source) == ("d", corpora["train"])
 
 
@@ -445,13 +462,13 @@ def test_stopped_from_outside_it_stops_the_processes_that_share_the_work(study_f
 def test_a_damaged_line_is_told_with_its_place(tmp_path):
     (tmp_path / "results.jsonl").write_text('{"key": 1}\n')
     with pytest.raises(DataError, match=r"results\.jsonl:1: expected a result of a study"):
-        StudyFolder(tmp_path).cells()
+        StudyFolder(tmp_path).results()
 
 
 def test_two_studies_are_compared_cell_by_cell(study_file, tmp_path, run):
     first, second = tmp_path / "first", tmp_path / "second"
     run("experiment", study_file, "--output", first)
-    run("experiment", study_file, "--output", second, "--set", "adaptation.rate=1e-2")
+    run("experiment", study_file, "--output", second, "--set", "adaptation.learning_rate=1e-2")
     compared = json.loads(run("compare", first, second, "--json").out)
     assert len(compared) == 4
     base = next(pair for pair in compared if pair["system"] == "base")
@@ -464,7 +481,7 @@ def test_two_studies_are_compared_cell_by_cell(study_file, tmp_path, run):
 
 def test_two_files_of_predictions_are_compared(corpora, run, tmp_path):
     other = tmp_path / "other.conll"
-    write_corpus(tiny.corpus(16, seed=3).relabelled({"LOC": "PER"}), other)
+    write_corpus(tiny.corpus(16, seed=3).relabeled({"LOC": "PER"}), other)
     told = json.loads(run("compare", other, corpora["aa"], "--gold", corpora["aa"], "--json").out)
     assert told["comparison"]["difference"] > 0
     assert Path(corpora["aa"]).name in str([*told["systems"]])

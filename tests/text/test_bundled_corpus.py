@@ -41,10 +41,10 @@ def words(*lines):
 def test_the_sizes_and_proportions_are_as_promised(name, n_sentences):
     corpus = CORPORA[name]
     assert len(corpus) == n_sentences
-    assert set(corpus.entities_by_type) == {"LOC", "MISC", "ORG", "PER"}
+    assert set(corpus.entities_by_label) == {"LOC", "MISC", "ORG", "PER"}
     assert corpus.notes.repairs == 0
     for label, low, high in (("LOC", 25, 36), ("PER", 22, 33), ("ORG", 21, 31), ("MISC", 11, 21)):
-        share = 100 * corpus.entities_by_type[label] / corpus.n_entities
+        share = 100 * corpus.entities_by_label[label] / corpus.n_entities
         assert low < share < high, (label, share)
     without = sum(not sentence.spans for sentence in corpus)
     assert 0.14 < without / n_sentences < 0.23
@@ -129,7 +129,7 @@ def test_the_card_gives_the_counts():
     for name, corpus in CORPORA.items():
         row = re.search(rf"^\| `{re.escape(name)}\.conll` \|(.*)$", card, flags=re.MULTILINE)
         cells = [cell.strip().replace(",", "") for cell in row[1].split("|")]
-        types = corpus.entities_by_type
+        types = corpus.entities_by_label
         wanted = [len(corpus), sum(not s.spans for s in corpus), corpus.n_words]
         wanted += [types[label] for label in ("LOC", "MISC", "ORG", "PER")]
         assert cells[:7] == [str(number) for number in wanted]

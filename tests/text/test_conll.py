@@ -86,7 +86,7 @@ def test_hash_lines_are_comments_where_the_user_says_so(write):
 def test_one_column_is_words_without_labels(write):
     corpus = read(write("x.conll", "Ginebra\n,\n\nmay\n"))
     assert content(corpus) == [(("Ginebra", ","), None), (("may",), None)]
-    assert not corpus.labelled
+    assert not corpus.labeled
     assert corpus.notes.scheme is None
 
 

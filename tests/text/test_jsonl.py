@@ -21,7 +21,7 @@ def test_tokens_with_tags(write, key):
     assert corpus[0].spans == (Span(0, 2, "LOC"),)
 
 
-def test_tokens_without_tags_are_unlabelled(write):
+def test_tokens_without_tags_are_unlabeled(write):
     assert read(write, {"tokens": ["Nueva"]})[0].spans is None
 
 
@@ -58,7 +58,7 @@ def test_a_word_is_cut_where_an_entity_ends_inside_it(write):
     assert sentence.spans == (Span(0, 1, "LOC"),)
 
 
-def test_text_without_marks_is_unlabelled_and_with_an_empty_list_labelled(write):
+def test_text_without_marks_is_unlabeled_and_with_an_empty_list_labeled(write):
     corpus = read(write, {"text": "Hola ."}, {"text": "Hola .", "spans": []})
     assert [sentence.spans for sentence in corpus] == [None, ()]
 

@@ -29,7 +29,7 @@ def test_json_is_found_by_suffix_or_content(write, name):
 def test_other_text_is_a_sentence_a_line(write, text):
     corpus = read_corpus(write("x.txt", text), language="es")
     assert len(corpus) == len([line for line in text.split("\n") if line])
-    assert all(not sentence.labelled and sentence.language == "es" for sentence in corpus)
+    assert all(not sentence.labeled and sentence.language == "es" for sentence in corpus)
 
 
 def test_the_format_can_be_said(write):
@@ -53,7 +53,7 @@ def test_a_stream_gives_a_sentence_before_the_next_is_read():
 
 def test_types_can_be_renamed_and_dropped(write):
     corpus = read_corpus(write("x.conll", "a B-person\nb B-MISC\nc B-LOC\n"))
-    renamed = corpus.relabelled({"person": "PER", "MISC": None})
+    renamed = corpus.relabeled({"person": "PER", "MISC": None})
     assert renamed[0].spans == (Span(0, 1, "PER"), Span(2, 3, "LOC"))
 
 

@@ -8,7 +8,7 @@ from metacross.errors import DataError
 from metacross.text.sentence import Span
 from metacross.text.tags import (
     Scheme,
-    SchemeRecogniser,
+    SchemeDetector,
     TagSet,
     spans_from_tags,
     split_tag,
@@ -75,12 +75,12 @@ def test_what_is_no_tag_is_refused(tag):
         split_tag(tag)
 
 
-def recognise(*sentences: str) -> SchemeRecogniser:
-    recogniser = SchemeRecogniser()
+def recognize(*sentences: str) -> SchemeDetector:
+    ner_model = SchemeDetector()
     for sentence in sentences:
         tags = sentence.split()
-        recogniser.add(tags, spans_from_tags(tags), "file", range(1, len(tags) + 1))
-    return recogniser
+        ner_model.add(tags, spans_from_tags(tags), "file", range(1, len(tags) + 1))
+    return ner_model
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def recognise(*sentences: str) -> SchemeRecogniser:
         (["O O O"], Scheme.IOB2),
     ],
 )
-def test_the_scheme_is_recognised_and_nothing_needs_repair(sentences, scheme):
-    recogniser = recognise(*sentences)
-    assert (recogniser.scheme, recogniser.repairs) == (scheme, 0)
+def test_the_scheme_is_recognized_and_nothing_needs_repair(sentences, scheme):
+    ner_model = recognize(*sentences)
+    assert (ner_model.scheme, ner_model.repairs) == (scheme, 0)
 
 
 def test_an_inside_tag_that_continues_nothing_is_one_repair_with_its_place():
-    recogniser = recognise("B-PER I-PER O B-LOC", "O I-ORG B-LOC O")
-    assert (recogniser.scheme, recogniser.repairs) == (Scheme.IOB2, 1)
-    assert [str(repair) for repair in recogniser.repair_examples] == [
+    ner_model = recognize("B-PER I-PER O B-LOC", "O I-ORG B-LOC O")
+    assert (ner_model.scheme, ner_model.repairs) == (Scheme.IOB2, 1)
+    assert [str(repair) for repair in ner_model.repair_examples] == [
         "file:2: I-ORG is not allowed here, read as B-ORG"
     ]
 
@@ -110,16 +110,16 @@ def test_an_inside_tag_that_continues_nothing_is_one_repair_with_its_place():
 @given(sentences_with_spans(), sentences_with_spans())
 def test_tags_that_a_scheme_wrote_need_no_repair(first, second):
     for scheme in Scheme:
-        recogniser = SchemeRecogniser()
+        ner_model = SchemeDetector()
         for spans, n_words in (first, second):
             tags = tags_from_spans(spans, n_words, scheme)
-            recogniser.add(tags, spans_from_tags(tags), "file", range(n_words))
-        assert recogniser.repairs == 0
+            ner_model.add(tags, spans_from_tags(tags), "file", range(n_words))
+        assert ner_model.repairs == 0
 
 
 def test_two_schemes_in_one_corpus_are_refused_with_the_place():
     with pytest.raises(DataError, match=r"^file:3: expected one tag scheme"):
-        recognise("B-PER E-PER", "O O U-LOC")
+        recognize("B-PER E-PER", "O O U-LOC")
 
 
 def test_outside_is_number_zero():

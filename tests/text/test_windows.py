@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from metacross.errors import SettingsError
 from metacross.text.sentence import Sentence
-from metacross.text.windows import SpecialPieces, WordPieces, batch_of
+from metacross.text.windows import SpecialPieces, WindowCutter, batch_of
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPECIAL = SpecialPieces(start=2, end=3, pad=0, unknown=1, mask=4)
@@ -58,7 +58,7 @@ ALL = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.k
 
 
 def windows_of(tokenizer, words, longest=128, overlap=64):
-    pieces = WordPieces(tokenizer, SPECIAL, longest=longest, overlap=overlap)
+    pieces = WindowCutter(tokenizer, SPECIAL, longest=longest, overlap=overlap)
     return pieces.windows([Sentence(tuple(words))])[0]
 
 
@@ -119,7 +119,7 @@ def test_a_short_sentence_is_one_window_with_the_special_pieces():
 def test_a_word_without_pieces_shifts_no_label(tokenizer, invisible):
     (window,) = windows_of(tokenizer, ["b", invisible, "c"])
     assert window.scored_words == (0, 1, 2)
-    pieces = WordPieces(tokenizer, SPECIAL)
+    pieces = WindowCutter(tokenizer, SPECIAL)
     (c_alone,) = pieces.windows([Sentence(("c",))])[0]
     assert window.piece_ids[window.scored[2] : -1] == c_alone.piece_ids[1:-1]
 
@@ -146,11 +146,11 @@ def test_a_word_spelt_like_a_special_piece_is_not_one(tokenizer, word):
 @pytest.mark.parametrize(("longest", "overlap"), [(128, 126), (2, 0), (128, -1)])
 def test_sizes_that_never_end_are_refused(longest, overlap):
     with pytest.raises(SettingsError, match="overlap"):
-        WordPieces(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=overlap)
+        WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=overlap)
 
 
 def test_a_batch_is_padded_to_its_longest_window_only():
-    pieces = WordPieces(TOKENIZERS["WordPiece"], SPECIAL)
+    pieces = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL)
     windows = pieces.windows([Sentence(("a",)), Sentence(("a", "bcd"))])
     batch = batch_of(windows, SPECIAL.pad)
     assert batch.piece_ids.shape == (2, 6)
@@ -161,7 +161,7 @@ def test_a_batch_is_padded_to_its_longest_window_only():
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(5, 20))
 def test_a_batch_finds_every_word_of_its_sentences_in_order(lengths, longest):
-    pieces = WordPieces(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=2)
+    pieces = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=2)
     letters = "abcdefghij"
     sentences = [Sentence(tuple(letters[i % 10] for i in range(length))) for length in lengths]
     windows = pieces.windows(sentences)

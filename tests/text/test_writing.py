@@ -18,7 +18,7 @@ COLUMN_WORDS = WORDS.filter(lambda w: not ({"\n", "\t"} & {*w} or w.startswith("
 
 
 @st.composite
-def labelled(draw, words=WORDS):
+def labeled(draw, words=WORDS):
     chosen = draw(st.lists(words, min_size=1, max_size=8))
     cuts = sorted(draw(st.sets(st.integers(0, len(chosen)), max_size=6)))
     pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
@@ -41,7 +41,7 @@ IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixtur
 
 
 @IN_A_FOLDER
-@given(st.lists(labelled(COLUMN_WORDS), min_size=1, max_size=3), st.sampled_from(Scheme))
+@given(st.lists(labeled(COLUMN_WORDS), min_size=1, max_size=3), st.sampled_from(Scheme))
 def test_conll_reads_back_equal(tmp_path, sentences, scheme):
     if scheme is Scheme.IO:
         scheme = Scheme.IOB2  # IO cannot part two entities that touch
@@ -50,7 +50,7 @@ def test_conll_reads_back_equal(tmp_path, sentences, scheme):
 
 
 @IN_A_FOLDER
-@given(st.lists(labelled() | laid_out(), min_size=1, max_size=3))
+@given(st.lists(labeled() | laid_out(), min_size=1, max_size=3))
 def test_json_lines_read_back_equal(tmp_path, sentences):
     write_corpus(sentences, tmp_path / "x.jsonl")
     assert read_corpus(tmp_path / "x.jsonl") == Corpus(tuple(sentences))
@@ -58,7 +58,7 @@ def test_json_lines_read_back_equal(tmp_path, sentences):
 
 @IN_A_FOLDER
 @given(st.lists(COLUMN_WORDS, min_size=1, max_size=5))
-def test_unlabelled_conll_reads_back_equal_or_is_refused(tmp_path, words):
+def test_unlabeled_conll_reads_back_equal_or_is_refused(tmp_path, words):
     sentence = Sentence(tuple(words))
     try:
         write_corpus([sentence], tmp_path / "x.conll")

@@ -16,7 +16,7 @@ import tiny_teacher
 from metacross.errors import DataError, MetacrossError, ModelError, RunError, SettingsError
 from metacross.model.encoder import load_encoder
 from metacross.text.sentence import Sentence
-from tools.mini_encoder.distilling import distil_encoder, save_encoder
+from tools.mini_encoder.distilling import distill_encoder, save_encoder
 from tools.mini_encoder.open_text import read_open_text
 from tools.mini_encoder.recipe import (
     TargetSettings,
@@ -134,7 +134,7 @@ def test_a_missing_package_is_one_line_with_the_extra(parts, monkeypatch, tmp_pa
     with pytest.raises(
         MetacrossError, match=rf"needs {name}, .* pip install 'metacross\[distill\]'"
     ):
-        distil_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", parts.settings)
+        distill_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", parts.settings)
 
 
 # the vocabulary and the tokenizer
@@ -185,8 +185,8 @@ def test_a_saved_encoder_opens_with_the_same_pieces_and_states(parts, tmp_path):
     opened = load_encoder(str(tmp_path))
     text = "ana saw 北京 , bob."
     ids = parts.tokenizer.encode(text).ids
-    assert opened.codec.tokenizer(text)["input_ids"] == ids
-    assert opened.codec.special.mask == SPECIALS.index("[MASK]")
+    assert opened.tokenizer.fast(text)["input_ids"] == ids
+    assert opened.tokenizer.special.mask == SPECIALS.index("[MASK]")
     pieces = torch.tensor([ids])
     with torch.no_grad():
         states = student(pieces).last_hidden_state
@@ -226,7 +226,7 @@ def test_at_full_width_only_the_four_bits_part_the_student_from_its_teacher(part
 def test_more_columns_than_the_teacher_has_is_refused(parts, tmp_path):
     settings = distillation_settings([*tiny_teacher.SMALL, "student.embedding_size=64"])
     with pytest.raises(ModelError, match="at most the teacher's 16 columns, found 64"):
-        distil_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", settings)
+        distill_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", settings)
 
 
 # the text
@@ -392,11 +392,11 @@ class Interrupt:
 def test_a_stopped_distillation_goes_on_to_the_same_bits(parts, tmp_path):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     ingredients = parts.text_folder, parts.onnx_file
-    distil_encoder(*ingredients, whole, parts.settings)
+    distill_encoder(*ingredients, whole, parts.settings)
     with pytest.raises(RunError, match="stopped after step 1 of 3"):
-        distil_encoder(*ingredients, stopped, parts.settings, watchers=[Interrupt(1)])
+        distill_encoder(*ingredients, stopped, parts.settings, callbacks=[Interrupt(1)])
     assert not (stopped / "config.json").exists()
-    distil_encoder(*ingredients, stopped, parts.settings)
+    distill_encoder(*ingredients, stopped, parts.settings)
     for name in ("model.safetensors", "training/checkpoint.safetensors"):
         ours, theirs = load_file(whole / name), load_file(stopped / name)
         assert ours.keys() == theirs.keys()
@@ -405,22 +405,24 @@ def test_a_stopped_distillation_goes_on_to_the_same_bits(parts, tmp_path):
     end = load_file(whole / "training/best.safetensors")
     assert all(not torch.equal(start[f"student.{key}"], end[key]) for key in end)
     opened = load_encoder(str(whole))
-    words = opened.codec.word_pieces(longest=16, overlap=4).windows([Sentence(("ana", "saw"))])
+    words = opened.tokenizer.window_cutter(longest=16, overlap=4).windows(
+        [Sentence(("ana", "saw"))]
+    )
     assert len(words[0][0]) == 4
     written = (whole / "model.safetensors").stat().st_mtime_ns
-    distil_encoder(*ingredients, whole, parts.settings)  # nothing is left to do
+    distill_encoder(*ingredients, whole, parts.settings)  # nothing is left to do
     assert (whole / "model.safetensors").stat().st_mtime_ns == written
 
 
 def test_another_text_does_not_go_on_with_a_distillation(parts, tmp_path):
-    distil_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", parts.settings)
+    distill_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", parts.settings)
     other = tiny_teacher.make_text(tmp_path / "data")
     (other / "text" / "zh.tsv").unlink()
     with pytest.raises(RunError, match="holds a training with another text"):
-        distil_encoder(other, parts.onnx_file, tmp_path / "out", parts.settings)
+        distill_encoder(other, parts.onnx_file, tmp_path / "out", parts.settings)
     settings = distillation_settings([*tiny_teacher.SMALL, "run.seed=2"])
     with pytest.raises(RunError, match=r"run\.seed = 1, now 2"):
-        distil_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", settings)
+        distill_encoder(parts.text_folder, parts.onnx_file, tmp_path / "out", settings)
 
 
 def test_the_student_comes_nearer_to_its_teacher(parts, tmp_path):
@@ -433,7 +435,7 @@ def test_the_student_comes_nearer_to_its_teacher(parts, tmp_path):
     plain = ("masking.sentences=0", "stream.pair_share=0", "target.measured_batches=30")
     longer = ("run.steps=100", "run.rate=2e-3")
     settings = distillation_settings([*tiny_teacher.SMALL, *plain, *longer])
-    distil_encoder(
-        parts.text_folder, parts.onnx_file, tmp_path / "out", settings, watchers=[Losses(0)]
+    distill_encoder(
+        parts.text_folder, parts.onnx_file, tmp_path / "out", settings, callbacks=[Losses(0)]
     )
     assert median(losses[-20:]) < 0.8 * median(losses[:20])

@@ -12,7 +12,7 @@ import torch
 
 import metacross
 import tiny
-from metacross.adaptation.optimizers import Adam, rate_factor
+from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.metrics.scoring import score
 from metacross.model.encoder import layers_of
 from metacross.model.tagger import freeze
@@ -33,17 +33,17 @@ def model(trained_folder):
 def with_settings(model, **sections):
     """The same model under other settings, adapting by the textbook loop."""
     parts = replace(model.parts, settings=model.settings.model_copy(update=sections))
-    return metacross.adaptation.ner_model.Recogniser(parts, engine="textbook")
+    return metacross.adaptation.ner_model.NerModel(parts, engine="textbook")
 
 
-def test_neighbours_are_ranks_1_to_k_and_in_the_released_code_2_to_k_plus_1(model):
+def test_neighbors_are_ranks_1_to_k_and_in_the_released_code_2_to_k_plus_1(model):
     sentences = tiny.corpus(6, seed=7).sentences
     ours = with_settings(model, retrieval=PAPER.retrieval)
     theirs = with_settings(model, retrieval=RELEASED.retrieval)
     for best, paper, released in zip(
-        ours.neighbours(sentences, k=3),
-        ours.neighbours(sentences),
-        theirs.neighbours(sentences),
+        ours.neighbors(sentences, k=3),
+        ours.neighbors(sentences),
+        theirs.neighbors(sentences),
         strict=True,
     ):
         assert paper == best[:2]
@@ -73,12 +73,12 @@ def test_the_support_is_masked_and_in_the_released_code_the_query_only(encoders)
 
 def first_step(settings, gradient):
     weight = {"w": torch.nn.Parameter(torch.ones(1, 2))}
-    Adam(weight, settings.optimiser).step([torch.tensor([gradient])], 0.1)
+    Adam(weight, settings.optimizer).step([torch.tensor([gradient])], 0.1)
     return weight["w"][0].tolist()
 
 
 def test_adam_has_bias_correction_and_no_decay_and_the_released_code_the_contrary():
-    # With bias correction the first step is the rate in every direction.
+    # With bias correction the first step is the learning_rate in every direction.
     assert first_step(PAPER, [0.3, 0.4]) == pytest.approx([0.9, 0.9], abs=1e-5)
     # Without, it is .1 g / sqrt(.001 g^2) = 3.162 rates, and 1 % of the weight decays.
     wanted = 1 - 0.1 * (0.1 / np.sqrt(0.001)) - 0.1 * 0.01
@@ -88,7 +88,7 @@ def test_adam_has_bias_correction_and_no_decay_and_the_released_code_the_contrar
 def test_gradients_are_clipped_at_norm_1_in_the_released_code_only():
     for settings, longest in ((PAPER, 500.0), (RELEASED, 1.0)):
         weight = {"w": torch.nn.Parameter(torch.ones(1, 2))}
-        adam = Adam(weight, settings.optimiser)
+        adam = Adam(weight, settings.optimizer)
         adam.step([torch.tensor([[300.0, 400.0]])], 0.1)
         norm = adam.state()["mean.w"].norm().item() / 0.1
         assert norm == pytest.approx(longest, rel=1e-3)
@@ -96,7 +96,7 @@ def test_gradients_are_clipped_at_norm_1_in_the_released_code_only():
 
 def test_rates_are_constant_and_in_the_released_code_rise_and_fall():
     paper, released = (
-        [rate_factor(settings.schedule, step, 100) for step in (0, 5, 10, 55, 99)]
+        [learning_rate_factor(settings.schedule, step, 100) for step in (0, 5, 10, 55, 99)]
         for settings in (PAPER, RELEASED)
     )
     assert paper == [1.0] * 5
@@ -137,7 +137,7 @@ def test_later_pieces_and_specials_are_no_classes_and_never_count(encoders):
 
 
 def test_a_word_in_two_windows_is_scored_once(encoders):
-    tagger = tagger_on(encoders["bert"], "encoder.longest_window=12", "encoder.overlap=6")
+    tagger = tagger_on(encoders["bert"], "encoder.max_length=12", "encoder.overlap=6")
     sentence = tiny.corpus(1, seed=3, longest=60)[0]
     (example,) = tagger.examples([sentence])
     assert sum(len(window) - 2 for window in example.windows) > len(sentence.words)
@@ -153,7 +153,7 @@ def test_every_test_sentence_is_scored_once_the_last_one_too(model):
     corpus = Corpus((*corpus.sentences, last))
     found = list(model.predict_all(corpus, adapt=True))
     assert [prediction.sentence for prediction in found] == list(corpus)
-    report = score(corpus, Corpus(tuple(prediction.labelled for prediction in found)))
+    report = score(corpus, Corpus(tuple(prediction.labeled for prediction in found)))
     assert report.overall.gold == corpus.n_entities
 
 
@@ -172,4 +172,4 @@ def test_a_word_without_pieces_neither_shifts_labels_nor_stops_the_run(model):
     assert example.tag_ids == (0, 0, 0, 1)
     batch = model.tagger.batch([example])
     pieces = batch.piece_ids[0, batch.piece_of_word]
-    assert model.tagger.codec.tokenizer.convert_ids_to_tokens(pieces)[3] == "rome"
+    assert model.tagger.tokenizer.fast.convert_ids_to_tokens(pieces)[3] == "rome"

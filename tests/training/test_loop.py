@@ -23,14 +23,14 @@ from metacross.training.run_folder import RunFolder
 SHORT = ("meta.steps=10", "run.validate_every=4", "run.checkpoint_every=1", "encoder.dropout=0.3")
 
 
-def train(folder, encoder, recipe="paper", *overrides, watchers=()):
+def train(folder, encoder, recipe="paper", *overrides, callbacks=()):
     return metacross.train(
         tiny.corpus(30),
         dev=tiny.corpus(15, seed=1),
         encoder=encoder,
         recipe=load_settings(recipe, [*tiny.FAST, *SHORT, *overrides]),
         output=folder,
-        watchers=watchers,
+        callbacks=callbacks,
     )
 
 
@@ -110,19 +110,19 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(encoders, tmp_path):
     train(whole, encoders["bert"])
     often = "run.checkpoint_every=100"
     with pytest.raises(RunError, match=r"stopped after step 3 of 10; .*the same command goes on"):
-        train(stopped, encoders["bert"], "paper", often, watchers=[Interrupt(3)])
+        train(stopped, encoders["bert"], "paper", often, callbacks=[Interrupt(3)])
     assert not is_model_folder(stopped)
-    watcher = Interrupt(0)
-    train(stopped, encoders["bert"], "paper", often, watchers=[watcher])
-    assert watcher.done == [3]
+    callback = Interrupt(0)
+    train(stopped, encoders["bert"], "paper", often, callbacks=[callback])
+    assert callback.done == [3]
     assert same_tensors(whole / "model.safetensors", stopped / "model.safetensors")
 
 
 def test_a_finished_training_is_only_opened(encoders, tmp_path):
     train(tmp_path / "m", encoders["bert"])
-    watcher = Interrupt(0)
-    model = train(tmp_path / "m", encoders["bert"], watchers=[watcher])
-    assert watcher.done == []
+    callback = Interrupt(0)
+    model = train(tmp_path / "m", encoders["bert"], callbacks=[callback])
+    assert callback.done == []
     assert model.labels == ("LOC", "PER")
 
 
@@ -139,13 +139,16 @@ def test_what_comes_after_training_can_be_changed_without_training_anew(encoders
     folder = tmp_path / "m"
     before = train(folder, encoders["bert"])
     weights = (folder / "model.safetensors").read_bytes()
-    watcher = Interrupt(0)
-    after = ("adaptation.rate=0.5", "fine_tuning.epochs=3")
-    returned = train(folder, encoders["bert"], "paper", *after, watchers=[watcher])
-    assert watcher.done == []
+    callback = Interrupt(0)
+    after = ("adaptation.learning_rate=0.5", "fine_tuning.epochs=3")
+    returned = train(folder, encoders["bert"], "paper", *after, callbacks=[callback])
+    assert callback.done == []
     assert (folder / "model.safetensors").read_bytes() == weights
     for model in (returned, metacross.load(folder, device="cpu")):
-        assert (model.settings.adaptation.rate, model.settings.fine_tuning.epochs) == (0.5, 3)
+        assert (model.settings.adaptation.learning_rate, model.settings.fine_tuning.epochs) == (
+            0.5,
+            3,
+        )
         assert model.settings.meta == before.settings.meta
 
 
@@ -174,7 +177,7 @@ def test_a_full_disk_says_so_and_loses_no_earlier_checkpoint(encoders, tmp_path,
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
 
-    child = in_a_process(lambda: train(folder, encoders["bert"], watchers=[FillDisk(0)]))
+    child = in_a_process(lambda: train(folder, encoders["bert"], callbacks=[FillDisk(0)]))
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 1
     said = capfd.readouterr().err
@@ -193,7 +196,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_training(encoders, tmp_p
 
 def test_a_broken_checkpoint_is_said(encoders, tmp_path):
     with pytest.raises(RunError):
-        train(tmp_path / "m", encoders["bert"], watchers=[Interrupt(3)])
+        train(tmp_path / "m", encoders["bert"], callbacks=[Interrupt(3)])
     path = tmp_path / "m" / "training" / "checkpoint.safetensors"
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(RunError, match=r"checkpoint\.safetensors: expected whole safetensors"):
@@ -243,11 +246,11 @@ def test_training_leaves_torch_s_own_random_numbers_alone(encoders, tmp_path):
 @pytest.mark.parametrize(
     ("source", "dev", "says"),
     [
-        (tiny.Corpus((tiny.Sentence(("a",)),)), tiny.corpus(3), "expected labelled entities"),
-        (tiny.Corpus((tiny.Sentence(("a",), ()),)), tiny.corpus(3), "expected labelled entities"),
+        (tiny.Corpus((tiny.Sentence(("a",)),)), tiny.corpus(3), "expected labeled entities"),
+        (tiny.Corpus((tiny.Sentence(("a",), ()),)), tiny.corpus(3), "expected labeled entities"),
         (
             tiny.corpus(9),
-            tiny.corpus(9, 1).relabelled({"PER": "ORG"}),
+            tiny.corpus(9, 1).relabeled({"PER": "ORG"}),
             "found ORG too",
         ),
     ],

@@ -23,11 +23,11 @@ def pieces_and_tags(example):
 
 @pytest.fixture
 def tagger(encoders):
-    return tagger_on(encoders["bert"], "encoder.longest_window=16", "encoder.overlap=6")
+    return tagger_on(encoders["bert"], "encoder.max_length=16", "encoder.overlap=6")
 
 
 def test_only_pieces_inside_entities_are_masked_and_about_as_many_as_said(tagger):
-    mask = tagger.codec.special.mask
+    mask = tagger.tokenizer.special.mask
     n_inside, n_masked = 0, 0
     rng = np.random.default_rng(0)
     for example in tagger.examples(tiny.corpus(800)):
@@ -79,7 +79,9 @@ def test_masks_are_drawn_anew_every_epoch_and_stay_within_one(tagger):
 
 
 def test_masking_needs_a_mask_piece(tagger):
-    tagger.codec = replace(tagger.codec, special=replace(tagger.codec.special, mask=None))
+    tagger.tokenizer = replace(
+        tagger.tokenizer, special=replace(tagger.tokenizer.special, mask=None)
+    )
     with pytest.raises(ModelError, match=r"masking\.ratio: expected 0"):
         masker(tagger, [])
     masker(tagger, [], "masking.ratio=0")

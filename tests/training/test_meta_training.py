@@ -67,7 +67,7 @@ def test_first_order_gradient_is_the_query_gradient_at_the_adapted_weights(encod
     assert sorted(tagger.trainable) == ["classifier.bias", "classifier.weight"]
     query, *support = tagger.examples(tiny.corpus(3, seed=2))
     recipe = load_settings("paper", [f"meta.inner_steps={inner_steps}"])
-    _, gradients = task_gradient(tagger, support, query, recipe, inner_rate=RATE)
+    _, gradients = task_gradient(tagger, support, query, recipe, inner_learning_rate=RATE)
 
     values = [
         tagger.trainable[f"classifier.{n}"].detach().double().numpy() for n in ("weight", "bias")
@@ -89,7 +89,7 @@ def test_through_all_layers_it_is_what_torch_s_adam_on_a_copy_gives(encoders, fa
     tagger = tagger_on(encoders[family], "encoder.frozen_layers=1")
     query, *support = tagger.examples(tiny.corpus(3, seed=2))
     recipe = load_settings("paper", [f"meta.inner_steps={inner_steps}"])
-    _, gradients = task_gradient(tagger, support, query, recipe, inner_rate=1e-3)
+    _, gradients = task_gradient(tagger, support, query, recipe, inner_learning_rate=1e-3)
 
     other = copy.copy(tagger)
     other.network = copy.deepcopy(tagger.network)
@@ -111,15 +111,15 @@ def one_meta_update(folder, order, *overrides):
     tagger = tagger_on(folder)
     corpus = tiny.corpus(6)
     tasks = [Task(i, ((i + 1) % 6, (i + 2) % 6)) for i in range(6)]
-    adam = Adam(tagger.trainable, recipe.optimiser)
+    adam = Adam(tagger.trainable, recipe.optimizer)
     step = maml_step(tagger, tagger.examples(corpus), [tasks[i] for i in order], recipe, adam)
     step(0)
     return {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
 
 
 def test_the_meta_update_does_not_depend_on_the_order_of_tasks_beyond_rounding(encoders):
-    first = one_meta_update(encoders["bert"], [0, 1, 2, 3, 4, 5], "optimiser.epsilon=1e-3")
-    second = one_meta_update(encoders["bert"], [3, 5, 1, 0, 4, 2], "optimiser.epsilon=1e-3")
+    first = one_meta_update(encoders["bert"], [0, 1, 2, 3, 4, 5], "optimizer.epsilon=1e-3")
+    second = one_meta_update(encoders["bert"], [3, 5, 1, 0, 4, 2], "optimizer.epsilon=1e-3")
     for name in first:
         assert torch.allclose(first[name], second[name], atol=1e-5), name
 
@@ -144,28 +144,32 @@ def test_the_meta_update_is_one_adam_step_against_the_sum_of_the_tasks_gradients
     for task in tasks:
         support = [examples[p] for p in task.support]
         _, own = task_gradient(
-            tagger, support, examples[task.query], recipe, inner_rate=recipe.meta.inner_rate
+            tagger,
+            support,
+            examples[task.query],
+            recipe,
+            inner_learning_rate=recipe.meta.inner_learning_rate,
         )
         sums = own if sums is None else [a + b for a, b in zip(sums, own, strict=True)]
     before = [weight.detach().clone() for weight in tagger.trainable.values()]
-    adam = Adam(tagger.trainable, recipe.optimiser)
+    adam = Adam(tagger.trainable, recipe.optimizer)
     maml_step(tagger, examples, tasks, recipe, adam)(0)
     for old, weight, total in zip(before, tagger.trainable.values(), sums, strict=True):
-        wanted = old - recipe.meta.outer_rate * total / (total.abs() + 1e-8)
+        wanted = old - recipe.meta.outer_learning_rate * total / (total.abs() + 1e-8)
         clear = total.abs() > 1e-5  # elsewhere the sign is rounding
         assert torch.allclose(weight[clear], wanted[clear], atol=1e-4)
 
 
 @pytest.mark.parametrize("inner", [True, False])
 def test_the_inner_rate_keeps_to_the_schedule_if_it_is_told_to(encoders, inner):
-    """The first step of a warm-up has a rate of 0, at which adapting changes nothing."""
-    schedule = ["schedule.warmup=0.5", f"schedule.inner={str(inner).lower()}"]
+    """The first step of a warm-up has a learning_rate of 0, at which adapting changes nothing."""
+    schedule = ["schedule.warmup_ratio=0.5", f"schedule.inner={str(inner).lower()}"]
     still = ["masking.ratio=0", "meta.tasks_per_step=1", "encoder.dropout=0"]
     recipe = load_settings("paper", [*tiny.FAST, *still, *schedule])
     tagger = without_dropout(tagger_on(encoders["bert"]))
     examples = tagger.examples(tiny.corpus(3))
     plain = tagger.loss(tagger.batch(examples[:1]), max_weight=recipe.loss.max_weight).item()
-    adam = Adam(tagger.trainable, recipe.optimiser)
+    adam = Adam(tagger.trainable, recipe.optimizer)
     told = maml_step(tagger, examples, [Task(0, (1, 2))], recipe, adam)(0)
     assert (abs(told.loss - plain) < 1e-5) == inner
 
@@ -218,7 +222,7 @@ def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
 
     def one_step(n_tasks: int) -> None:
         recipe = load_settings("paper", [f"meta.tasks_per_step={n_tasks}"])
-        maml_step(tagger, examples, tasks, recipe, Adam(tagger.trainable, recipe.optimiser))(0)
+        maml_step(tagger, examples, tasks, recipe, Adam(tagger.trainable, recipe.optimizer))(0)
 
     growth = peak_memory(lambda: one_step(32)) - peak_memory(lambda: one_step(4))
     assert growth < gradient_bytes  # 28 more tasks must not hold even one more gradient
@@ -229,14 +233,14 @@ OPTIMISERS = {
     "plain": (),
     "one step": ("meta.inner_steps=1",),
     "three steps": ("meta.inner_steps=3",),
-    "no bias correction": ("optimiser.bias_correction=false", "optimiser.epsilon=1e-6"),
-    "decay and clipping": ("optimiser.weight_decay=0.1", "optimiser.clip_norm=0.05"),
+    "no bias correction": ("optimizer.bias_correction=false", "optimizer.epsilon=1e-6"),
+    "decay and clipping": ("optimizer.weight_decay=0.1", "optimizer.clip_norm=0.05"),
 }
 
 
 def both_learners(folder, overrides, *, dropout):
     """The losses and summed meta-gradients of the fast and of the textbook learner."""
-    recipe = load_settings("paper", ["optimiser.epsilon=1e-3", *overrides])
+    recipe = load_settings("paper", ["optimizer.epsilon=1e-3", *overrides])
     tagger = tagger_on(folder, "encoder.frozen_layers=1")
     tagger.network.train(dropout)
     examples = tagger.examples(tiny.corpus(12, seed=5))
@@ -248,7 +252,7 @@ def both_learners(folder, overrides, *, dropout):
             for i in range(0, 12, 3):
                 torch.manual_seed(i)
                 support, query = examples[i + 1 : i + 3], examples[i]
-                losses.append(learner.learn(support, query, rate=1e-3))
+                losses.append(learner.learn(support, query, learning_rate=1e-3))
         found.append((losses, [own.clone() for own in learner.total]))
         for name, weight in tagger.trainable.items():
             assert torch.equal(weight, before[name])
@@ -280,9 +284,9 @@ def test_weights_come_back_when_a_task_raises(encoders):
     before = {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
     learner = FastLearner(tagger, recipe)
     query, *support = tagger.examples(tiny.corpus(3, seed=2))
-    unlabelled = replace(query, tag_ids=None)
-    with pytest.raises(DataError, match="labelled"), learner.block():
-        learner.learn(support, unlabelled, rate=1e-2)
+    unlabeled = replace(query, tag_ids=None)
+    with pytest.raises(DataError, match="labeled"), learner.block():
+        learner.learn(support, unlabeled, learning_rate=1e-2)
     for name, weight in tagger.trainable.items():
         assert torch.equal(weight, before[name])
 

@@ -1,4 +1,4 @@
-"""The commands around an encoder: distil one, test one.
+"""The commands around an encoder: distill one, test one.
 
 What needs torch is imported inside the commands, so that the other ones start at once.
 """
@@ -46,22 +46,22 @@ def distill_command(
     The same command goes on after a stop.
     """
     from metacross.cli.progress import TrainingBar
-    from tools.mini_encoder.distilling import distil_encoder
+    from tools.mini_encoder.distilling import distill_encoder
     from tools.mini_encoder.recipe import distillation_settings
 
     given = {"run.steps": steps, "run.seed": seed}
     named = [f"{key}={value}" for key, value in given.items() if value is not None]
     settings = distillation_settings([*(set_ or ()), *named])
-    distil_encoder(text, teacher, output, settings, watchers=[TrainingBar("sentences")])
+    distill_encoder(text, teacher, output, settings, callbacks=[TrainingBar("sentences")])
     console.show_plain(f"{output}: an encoder; use it with --encoder {output}")
 
 
 @app.command("test")
 def probe_command(
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="Folder, hub name or mini.")],
-    source: Annotated[str | None, typer.Option(help="Labelled corpus to train on.")] = None,
+    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
     dev: Annotated[
-        list[str] | None, typer.Option(help="LANG=FILE: labelled corpus to score on. Repeatable.")
+        list[str] | None, typer.Option(help="LANG=FILE: labeled corpus to score on. Repeatable.")
     ] = None,
     pairs: Annotated[
         list[str] | None,

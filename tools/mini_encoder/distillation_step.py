@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from metacross.adaptation.optimizers import Adam, rate_factor
+from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.model.encoder import last_states
 from metacross.model.mini_encoder import MiniModel
 from metacross.training.loop import Step, StepResult
@@ -30,7 +30,7 @@ class Lesson:
 def distillation_step(
     student: MiniModel, lesson: Lesson, settings: DistillationSettings, adam: Adam
 ) -> Step:
-    """A step of the optimiser on a batch of the stream; ``adam`` holds all weights in order."""
+    """A step of the optimizer on a batch of the stream; ``adam`` holds all weights in order."""
     weights = list(student.parameters())
     run = settings.run
 
@@ -42,7 +42,7 @@ def distillation_step(
         piece_weights = torch.where(hidden, settings.masking.weight, 1.0)
         tokens, vectors = distances(states, targets, batch, lesson.spread, piece_weights)
         loss = tokens + settings.target.sentence_weight * vectors
-        factor = rate_factor(settings.schedule, number, run.steps)
+        factor = learning_rate_factor(settings.schedule, number, run.steps)
         adam.step(torch.autograd.grad(loss, weights), run.rate * factor)
         return StepResult(loss=loss.item(), n_items=len(shown))
 

@@ -13,17 +13,17 @@ from torch import Tensor
 
 from metacross.adaptation.optimizers import Adam
 from metacross.errors import ModelError
-from metacross.model.encoder import new_codec, save_halved
+from metacross.model.encoder import new_tokenizer, save_halved
 from metacross.model.mini_encoder import MiniModel
 from metacross.model.model_folder import check_writable
 from metacross.training.callbacks import JsonLog
 from metacross.training.checkpoints import (
-    CheckpointKeeper,
+    Checkpoints,
     TrainingState,
     read_tensors,
     write_tensors,
 )
-from metacross.training.loop import LoopSettings, Watcher, run
+from metacross.training.loop import Callback, LoopSettings, run
 from metacross.training.run_folder import RunFolder
 from tools.mini_encoder.distillation_step import Lesson, distillation_step
 from tools.mini_encoder.open_text import OpenText, read_open_text
@@ -40,13 +40,13 @@ from tools.mini_encoder.word_masking import WordMasker
 _NAMES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 
 
-def distil_encoder(
+def distill_encoder(
     text: Path,
     teacher: Path,
     folder: Path,
     settings: DistillationSettings,
     *,
-    watchers: Sequence[Watcher] = (),
+    callbacks: Sequence[Callback] = (),
 ) -> None:
     """Choose pieces, carry the teacher's weights over, and train on harder views of the text.
 
@@ -62,15 +62,15 @@ def distil_encoder(
         return
     student, tokenizer, lesson = _begun(graph, open_text, settings, run_folder)
     trainable = dict(student.named_parameters())
-    state = TrainingState(trainable, Adam(trainable, settings.optimiser))
+    state = TrainingState(trainable, Adam(trainable, settings.optimizer))
     steps = settings.run.steps
     history = run(
         distillation_step(student, lesson, settings, state.adam),
         state,
         LoopSettings(steps, steps, settings.run.checkpoint_every),
-        keeper=CheckpointKeeper(run_folder.training),
+        keeper=Checkpoints(run_folder.training),
         validate=None,
-        watchers=[JsonLog(run_folder.log), *watchers],
+        callbacks=[JsonLog(run_folder.log), *callbacks],
     )
     run_folder.end(history)
     save_encoder(student, tokenizer, folder)
@@ -78,12 +78,12 @@ def distil_encoder(
 
 def save_encoder(student: MiniModel, tokenizer: Tokenizer, folder: Path) -> None:
     """Write a Hugging Face folder with weights in half precision, config.json last."""
-    codec = new_codec(tokenizer, dict(zip(_NAMES, SPECIALS, strict=True)))
+    fast = new_tokenizer(tokenizer, dict(zip(_NAMES, SPECIALS, strict=True)))
     unfinished = folder / ".unfinished"
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        save_halved(student, codec, unfinished)
+        save_halved(student, fast, unfinished)
         for file in sorted(unfinished.iterdir(), key=lambda file: file.name == "config.json"):
             file.replace(folder / file.name)
     except (OSError, SafetensorError) as problem:

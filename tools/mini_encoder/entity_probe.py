@@ -1,4 +1,4 @@
-"""Judges an encoder by the entities it finds in languages without labelled sentences."""
+"""Judges an encoder by the entities it finds in languages without labeled sentences."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch.nn import functional
 
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.prediction import plain_predictions
-from metacross.adaptation.textbook import dropping_out
+from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError
 from metacross.metrics.scoring import score
 from metacross.model.devices import seeded
-from metacross.model.encoder import load_codec, new_tagger_network
+from metacross.model.encoder import load_tokenizer, new_tagger_network
 from metacross.model.tagger import Example, Tagger, TaggerBatch
-from metacross.settings import EncoderSettings, OptimiserSettings, RunSettings
+from metacross.settings import EncoderSettings, OptimizerSettings, RunSettings
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
-from tools.mini_encoder.random_weights import randomise
+from tools.mini_encoder.random_weights import randomize
 
 _LIKE_LENGTHS = 20  # batches whose sentences are sorted by length together
 
@@ -36,7 +36,7 @@ class EntityProbeSettings:
     body_rate: float = 5e-4
     warmup_steps: int = 100
     dropout: float = 0.3
-    longest_window: int = 160
+    max_length: int = 160
     seed: int = 1
 
 
@@ -55,17 +55,17 @@ def entity_probe(
     Types that a dev corpus does not have are not counted there.
     """
     _check_types(source, dev)
-    tags = TagSet(tuple(source.entities_by_type))
+    tags = TagSet(tuple(source.entities_by_label))
     network = new_tagger_network(encoder, tags.tags, settings.seed)
     if random_weights:
-        randomise(network, settings.seed)
+        randomize(network, settings.seed)
     own = EncoderSettings(
         frozen_layers=None,
         dropout=settings.dropout,
-        longest_window=settings.longest_window,
-        overlap=settings.longest_window // 2,
+        max_length=settings.max_length,
+        overlap=settings.max_length // 2,
     )
-    tagger = Tagger(network, load_codec(encoder), tags, own, RunSettings())
+    tagger = Tagger(network, load_tokenizer(encoder), tags, own, RunSettings())
     _train(tagger, tagger.examples(source), settings, progress)
     return {name: _f1(tagger, corpus) for name, corpus in dev.items()}
 
@@ -85,11 +85,11 @@ def _train(
     plan = [b for _ in range(settings.epochs) for b in _epoch(examples, settings.batch, rng)]
     body = {n: w for n, w in tagger.trainable.items() if not n.startswith("classifier")}
     head = {n: w for n, w in tagger.trainable.items() if n.startswith("classifier")}
-    adams = Adam(body, OptimiserSettings()), Adam(head, OptimiserSettings())
+    adams = Adam(body, OptimizerSettings()), Adam(head, OptimizerSettings())
     weights = [*body.values(), *head.values()]
     for number, positions in enumerate(plan):
         factor = min((number + 1) / settings.warmup_steps, 1 - number / len(plan))
-        with dropping_out(tagger, True), seeded(settings.seed, number):
+        with dropout(tagger, enabled=True), seeded(settings.seed, number):
             batch = tagger.batch([examples[position] for position in positions])
             loss = _word_loss(tagger, batch)
             found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
@@ -102,7 +102,7 @@ def _train(
 def _word_loss(tagger: Tagger, batch: TaggerBatch) -> Tensor:
     """The mean over all words of a batch, as most taggers are trained. *Shape:* ()."""
     if batch.tag_ids is None:
-        raise DataError("expected labelled sentences to learn from, found unlabelled ones")
+        raise DataError("expected labeled sentences to learn from, found unlabeled ones")
     return functional.cross_entropy(tagger.logits(batch), batch.tag_ids)
 
 
@@ -128,18 +128,18 @@ def _epoch(examples: Sequence[Example], size: int, rng: random.Random) -> list[l
 def _f1(tagger: Tagger, corpus: Corpus) -> float:
     batch_pieces = RunSettings().batch_pieces
     predictions = plain_predictions(tagger, corpus.sentences, batch_pieces=batch_pieces)
-    absent = dict.fromkeys(set(tagger.tag_set.labels) - set(corpus.entities_by_type))
-    predicted = Corpus(tuple(own.labelled.relabelled(absent) for own in predictions))
+    absent = dict.fromkeys(set(tagger.tag_set.labels) - set(corpus.entities_by_label))
+    predicted = Corpus(tuple(own.labeled.relabeled(absent) for own in predictions))
     return score(corpus, predicted).overall.f1
 
 
 def _check_types(source: Corpus, dev: Mapping[str, Corpus]) -> None:
     for corpus in (source, *dev.values()):
-        if not corpus.labelled or not corpus.n_entities:
-            raise DataError(f"{corpus.name}: expected labelled entities, found none")
-        odd = [label for label in corpus.entities_by_type if label not in source.entities_by_type]
+        if not corpus.labeled or not corpus.n_entities:
+            raise DataError(f"{corpus.name}: expected labeled entities, found none")
+        odd = [label for label in corpus.entities_by_label if label not in source.entities_by_label]
         if odd:
             raise DataError(
-                f"{corpus.name}: expected the types {', '.join(source.entities_by_type)} of "
+                f"{corpus.name}: expected the types {', '.join(source.entities_by_label)} of "
                 f"{source.name}, found {', '.join(odd)} too"
             )

@@ -1,4 +1,4 @@
-"""Reads the text that an encoder may learn from: sentences under open licences."""
+"""Reads the text that an encoder may learn from: sentences under open licenses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_open_text(folder: Path) -> OpenText:
 
 
 def is_open(source: str) -> bool:
-    """Whether a source's licence lets an encoder learn from it and be shared.
+    """Whether a source's license lets an encoder learn from it and be shared.
 
     >>> is_open("UD_German-GSD"), is_open("newspaper")
     (True, False)

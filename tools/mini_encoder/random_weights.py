@@ -10,7 +10,7 @@ from metacross.model.mini_encoder import PackedEmbeddings
 
 
 @torch.no_grad()
-def randomise(network: nn.Module, seed: int) -> None:
+def randomize(network: nn.Module, seed: int) -> None:
     """Draw all weights anew, in place: matrices small and random, gains 1, biases 0."""
     deviation = float(getattr(network.config, "initializer_range", 0.02))
     with seeded(seed):

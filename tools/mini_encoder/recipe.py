@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from metacross.settings import (
-    OptimiserSettings,
+    OptimizerSettings,
     ScheduleSettings,
-    Section,
-    checked,
-    with_overrides,
+    SettingsGroup,
+    settings_with,
 )
 
 
-class StudentSettings(Section):
+class StudentSettings(SettingsGroup):
     """The size of the small encoder."""
 
     embedding_size: int = Field(480, ge=2, multiple_of=2, description="columns of its table")
@@ -26,7 +25,7 @@ class StudentSettings(Section):
     )
 
 
-class StreamSettings(Section):
+class StreamSettings(SettingsGroup):
     """How the text is drawn."""
 
     chunk: int = Field(2_048, ge=2, description="sentences drawn at a time, to go by length")
@@ -35,7 +34,7 @@ class StreamSettings(Section):
     pair_share: float = Field(0.5, ge=0, le=1, description="share of chunks made of translations")
 
 
-class ViewSettings(Section):
+class ViewSettings(SettingsGroup):
     """How often a sentence is shown to the student in each way."""
 
     split: float = Field(0.5, ge=0, le=1, description="words and signs apart, as in corpora")
@@ -45,7 +44,7 @@ class ViewSettings(Section):
     title: float = Field(0.03, ge=0, le=1, description="every word with a capital")
 
 
-class WordMaskingSettings(Section):
+class WordMaskingSettings(SettingsGroup):
     """How often the student does not see a word whose state it must find."""
 
     sentences: float = Field(0.5, ge=0, le=1, description="share of sentences with masked words")
@@ -53,7 +52,7 @@ class WordMaskingSettings(Section):
     weight: float = Field(0.2, ge=0, description="of a masked piece in the loss")
 
 
-class TargetSettings(Section):
+class TargetSettings(SettingsGroup):
     """What the student is to reach."""
 
     sentence_weight: float = Field(1.0, ge=0, description="of sentence vectors beside states")
@@ -66,16 +65,16 @@ class TargetSettings(Section):
     measured_batches: int = Field(40, ge=1, description="batches that scale the distances")
 
 
-class DistillationRunSettings(Section):
+class DistillationRunSettings(SettingsGroup):
     """How a distillation runs."""
 
-    steps: int = Field(840, ge=1, description="batches learnt from")
+    steps: int = Field(840, ge=1, description="batches learned from")
     seed: int = Field(1, ge=0, description="of everything random")
     rate: float = Field(4e-4, gt=0, description="highest learning rate")
     checkpoint_every: int = Field(100, ge=1, description="steps between checkpoints")
 
 
-class DistillationSettings(Section):
+class DistillationSettings(SettingsGroup):
     """A distillation, whole; with the text and the teacher it fixes what comes out."""
 
     student: StudentSettings = StudentSettings()
@@ -83,8 +82,8 @@ class DistillationSettings(Section):
     views: ViewSettings = ViewSettings()
     masking: WordMaskingSettings = WordMaskingSettings()
     target: TargetSettings = TargetSettings()
-    optimiser: OptimiserSettings = OptimiserSettings(clip_norm=1.0)
-    schedule: ScheduleSettings = ScheduleSettings(decay="linear", warmup=0.2)
+    optimizer: OptimizerSettings = OptimizerSettings(clip_norm=1.0)
+    schedule: ScheduleSettings = ScheduleSettings(decay="linear", warmup_ratio=0.2)
     run: DistillationRunSettings = DistillationRunSettings()
 
 
@@ -94,5 +93,4 @@ def distillation_settings(overrides: Iterable[str] = ()) -> DistillationSettings
     >>> distillation_settings(["run.steps=5"]).run.steps
     5
     """
-    defaults = DistillationSettings().model_dump()
-    return checked(DistillationSettings, with_overrides(defaults, overrides))
+    return settings_with(DistillationSettings(), overrides)

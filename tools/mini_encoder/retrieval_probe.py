@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from metacross.adaptation.retrieval import SentenceIndex
-from metacross.model.devices import device_named
+from metacross.model.devices import resolve_device
 from metacross.model.encoder import load_encoder
 from metacross.model.sentence_encoder import SentenceEncoder
 from metacross.text.sentence import Sentence
-from tools.mini_encoder.random_weights import randomise
+from tools.mini_encoder.random_weights import randomize
 
 _LONGEST_WINDOW = 512
 
@@ -26,13 +26,13 @@ def retrieval_probe(
     """
     opened = load_encoder(encoder)
     if random_weights:
-        randomise(opened.network, seed)
-    word_pieces = opened.codec.word_pieces(longest=_LONGEST_WINDOW, overlap=0)
-    vectoriser = SentenceEncoder(opened.network, word_pieces, "cls", device_named("auto"))
+        randomize(opened.network, seed)
+    window_cutter = opened.tokenizer.window_cutter(longest=_LONGEST_WINDOW, overlap=0)
+    vectorizer = SentenceEncoder(opened.network, window_cutter, "cls", resolve_device("auto"))
     shares = {}
     for language, own in pairs.items():
-        index = SentenceIndex(vectoriser.vectors([english for english, _ in own]))
-        queries = vectoriser.vectors([translated for _, translated in own])
+        index = SentenceIndex(vectorizer.vectors([english for english, _ in own]))
+        queries = vectorizer.vectors([translated for _, translated in own])
         found = index.nearest(queries, k=1)
         right = sum(nearest.position == i for i, (nearest,) in enumerate(found))
         shares[language] = right / len(own)

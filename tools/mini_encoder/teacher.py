@@ -84,7 +84,7 @@ class Teacher(nn.Module):
         return states, self._sentence(states, present)
 
     def _sentence(self, states: Tensor, present: Tensor) -> Tensor:
-        """The sum over the root of the length, then a residual network; not normalised."""
+        """The sum over the root of the length, then a residual network; not normalized."""
         pooled = states.sum(1) / present.sum(1).clamp_min(1.0).sqrt()  # (rows, state)
         first = torch.relu(self.hidden_0(pooled))
         second = torch.relu(self.hidden_1(first) + self.skip_1(pooled))

@@ -24,7 +24,7 @@ FloatArray: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class TeacherGraph:
-    """Arrays of an int8 ONNX graph by name, its serialised SentencePiece model, and a digest of
+    """Arrays of an int8 ONNX graph by name, its serialized SentencePiece model, and a digest of
     the file's graph.
     """
 
@@ -34,7 +34,7 @@ class TeacherGraph:
 
     def matrix(self, name: str) -> FloatArray:
         """A linear map of the encoder, int8 in the graph. *Shape:* (inputs, outputs)."""
-        return self._dequantised(f"{_ROOT}{name}:0")
+        return self._dequantized(f"{_ROOT}{name}:0")
 
     def vector(self, name: str) -> FloatArray:
         """A bias or gain of the encoder, flat."""
@@ -47,12 +47,12 @@ class TeacherGraph:
         """
         shards: list[FloatArray] = []
         while f"{_SHARD.format(number=len(shards) + 1)}_quantized" in self.arrays:
-            shards.append(self._dequantised(_SHARD.format(number=len(shards) + 1)))
+            shards.append(self._dequantized(_SHARD.format(number=len(shards) + 1)))
         if not shards:
             raise ModelError("the teacher's graph: expected an embedding table, found none")
         return cast(FloatArray, np.stack(shards, axis=1).reshape(-1, shards[0].shape[1]))
 
-    def _dequantised(self, name: str) -> FloatArray:
+    def _dequantized(self, name: str) -> FloatArray:
         codes, zero, scale = (
             self._array(f"{name}_{part}").astype(np.float32)
             for part in ("quantized", "zero_point", "scale")

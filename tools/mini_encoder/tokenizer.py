@@ -21,10 +21,10 @@ def tokenizer_for(vocabulary: Vocabulary) -> Tokenizer:
     scored = [(special, 0.0) for special in SPECIALS]
     scored += [(pieces.texts[number], pieces.scores[number]) for number in vocabulary.kept]
     tokenizer = Tokenizer(models.Unigram(scored, unk_id=SPECIALS.index("[UNK]")))
-    normalising = [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
+    normalizing = [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
     if pieces.character_map:
-        normalising.insert(0, normalizers.Precompiled(pieces.character_map))
-    tokenizer.normalizer = normalizers.Sequence(normalising)
+        normalizing.insert(0, normalizers.Precompiled(pieces.character_map))
+    tokenizer.normalizer = normalizers.Sequence(normalizing)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Metaspace(MARKER, prepend_scheme="always", split=True),

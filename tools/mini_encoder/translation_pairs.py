@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metacross.errors import DataError
 from metacross.text.lines import numbered_lines
-from metacross.text.reading import unlabelled
+from metacross.text.reading import unlabeled
 from metacross.text.sentence import Origin, Sentence
 from metacross.text.word_splitting import split_text
 
@@ -46,4 +46,4 @@ def _sentence(text: str, language: str, origin: Origin) -> Sentence:
     layout = split_text(text, language)
     if not layout.offsets:
         raise DataError(f"{origin}: expected a sentence, found {text!r}")
-    return unlabelled(layout, language, origin)
+    return unlabeled(layout, language, origin)

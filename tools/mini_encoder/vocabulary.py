@@ -24,7 +24,7 @@ _FIRST_PIECE = 6  # the teacher's pieces below are control symbols
 
 @dataclass(frozen=True)
 class Pieces:
-    """The teacher's pieces with their scores, and its rules of normalising characters."""
+    """The teacher's pieces with their scores, and its rules of normalizing characters."""
 
     texts: tuple[str, ...]
     scores: tuple[float, ...]
@@ -54,11 +54,11 @@ class Vocabulary:
         return torch.tensor([float(self.counts[number]) for number in self.teacher_ids.tolist()])
 
 
-def pieces_of(serialised: bytes) -> Pieces:
-    """Read a serialised SentencePiece model."""
+def pieces_of(serialized: bytes) -> Pieces:
+    """Read a serialized SentencePiece model."""
     model = package("sentencepiece.sentencepiece_model_pb2").ModelProto()
     try:
-        model.ParseFromString(serialised)
+        model.ParseFromString(serialized)
     except package("google.protobuf.message").DecodeError as problem:
         raise ModelError("the teacher's graph: expected a SentencePiece model") from problem
     return Pieces(
@@ -69,11 +69,11 @@ def pieces_of(serialised: bytes) -> Pieces:
 
 
 def chosen_vocabulary(
-    serialised: bytes, sentences: Iterable[str], *, frequent_pieces: int
+    serialized: bytes, sentences: Iterable[str], *, frequent_pieces: int
 ) -> Vocabulary:
     """Keep what occurs in the sentences, single characters, and Latin pieces of low rank."""
-    pieces = pieces_of(serialised)
-    counts = _counts(serialised, sentences)
+    pieces = pieces_of(serialized)
+    counts = _counts(serialized, sentences)
     kept = tuple(
         number
         for number, text in enumerate(pieces.texts)
@@ -97,8 +97,8 @@ def is_latin(text: str) -> bool:
     return all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
 
 
-def _counts(serialised: bytes, sentences: Iterable[str]) -> Counter[int]:
-    processor = package("sentencepiece").SentencePieceProcessor(model_proto=serialised)
+def _counts(serialized: bytes, sentences: Iterable[str]) -> Counter[int]:
+    processor = package("sentencepiece").SentencePieceProcessor(model_proto=serialized)
     counts: Counter[int] = Counter()
     for ids in processor.encode(list(sentences)):
         counts.update(ids)

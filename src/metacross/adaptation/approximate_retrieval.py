@@ -7,20 +7,20 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from metacross.adaptation.retrieval import Neighbour, SentenceIndex, check_there_are
+from metacross.adaptation.retrieval import Neighbor, SentenceIndex, check_enough_sources
 from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
 
 _WANTED_RECALL = 0.98
 _PROBES = 200  # sentences on which recall is measured
 _TRAINED = 64  # vectors for each cell, to lay the cells out
-_CANDIDATES = 4  # for each neighbour wanted; the best of them are told apart exactly
+_CANDIDATES = 4  # for each neighbor wanted; the best of them are told apart exactly
 
 
 class ApproximateIndex:
     """Looks only into the cells of vectors next to a sentence; as many as bring the recall wanted.
 
-    Neighbours come with their exact similarity.
+    Neighbors come with their exact similarity.
     """
 
     def __init__(self, vectors: Vectors, *, seed: int = 0) -> None:
@@ -42,9 +42,9 @@ class ApproximateIndex:
         rng = np.random.default_rng(seed)
         n_trained = min(len(vectors), _TRAINED * n_cells)
         chosen = np.sort(rng.choice(len(vectors), n_trained, replace=False))
-        self._faiss.train(_normalised(vectors[chosen]))
+        self._faiss.train(_normalized(vectors[chosen]))
         for start in range(0, len(vectors), 65_536):
-            self._faiss.add(_normalised(vectors[start : start + 65_536]))
+            self._faiss.add(_normalized(vectors[start : start + 65_536]))
         self.recall: float | None = self._widen(
             n_cells, np.sort(rng.choice(len(vectors), min(_PROBES, len(vectors))))
         )
@@ -58,49 +58,47 @@ class ApproximateIndex:
         k = min(2, len(self) - 1)
         if k == 0:
             return 1.0
-        leave_out = [(int(position),) for position in probes]
-        exact = SentenceIndex(self._vectors).nearest(
-            self._vectors[probes], k=k, leave_out=leave_out
-        )
+        exclude = [(int(position),) for position in probes]
+        exact = SentenceIndex(self._vectors).nearest(self._vectors[probes], k=k, exclude=exclude)
         self._faiss.nprobe = min(8, n_cells)
         while True:
-            found = self.nearest(self._vectors[probes], k=k, leave_out=leave_out)
+            found = self.nearest(self._vectors[probes], k=k, exclude=exclude)
             recall = _recall(found, exact)
             if recall >= _WANTED_RECALL or self._faiss.nprobe == n_cells:
                 return recall
             self._faiss.nprobe = min(2 * self._faiss.nprobe, n_cells)
 
     def nearest(
-        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbour, ...]]:
+        self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbor, ...]]:
         """The k most similar source sentences it finds of each vector, best first; see
         :meth:`SentenceIndex.nearest`.
         """
-        check_there_are(k, len(self), leave_out)
-        most_left_out = max((len(own) for own in leave_out), default=0)
+        check_enough_sources(k, len(self), exclude)
+        most_left_out = max((len(own) for own in exclude), default=0)
         n_asked = min(len(self), _CANDIDATES * k + most_left_out)
-        queries = _normalised(vectors)
+        queries = _normalized(vectors)
         _, positions = self._faiss.search(queries, n_asked)  # (queries, asked)
         found = []
         for row, own in enumerate(positions):
-            hidden = set(leave_out[row]) if leave_out else set()
+            hidden = set(exclude[row]) if exclude else set()
             kept = [p for p in own.tolist() if p >= 0 and p not in hidden]
-            similarities = _normalised(self._vectors[kept]) @ queries[row]
+            similarities = _normalized(self._vectors[kept]) @ queries[row]
             best = sorted(zip(-similarities, kept, strict=True))[:k]
-            found.append(tuple(Neighbour(p, float(-s)) for s, p in best))
+            found.append(tuple(Neighbor(p, float(-s)) for s, p in best))
         return found
 
 
-def _normalised(vectors: Vectors) -> Vectors:
+def _normalized(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def _recall(found: Sequence[Sequence[Neighbour]], exact: Sequence[Sequence[Neighbour]]) -> float:
-    """The share of the exact neighbours that were found, or one as similar."""
+def _recall(found: Sequence[Sequence[Neighbor]], exact: Sequence[Sequence[Neighbor]]) -> float:
+    """The share of the exact neighbors that were found, or one as similar."""
     n_wanted = n_found = 0
     for own, wanted in zip(found, exact, strict=True):
-        least = min(neighbour.similarity for neighbour in wanted) - 1e-6
+        least = min(neighbor.similarity for neighbor in wanted) - 1e-6
         n_wanted += len(wanted)
-        n_found += sum(neighbour.similarity >= least for neighbour in own)
+        n_found += sum(neighbor.similarity >= least for neighbor in own)
     return n_found / n_wanted

@@ -1,11 +1,11 @@
-"""Scores a model on a labelled corpus, adapted and not."""
+"""Scores a model on a labeled corpus, adapted and not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metacross.adaptation.ner_model import Recogniser
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import Prediction
 from metacross.errors import DataError
 from metacross.metrics.scoring import Report, counts_by_sentence, score
@@ -27,7 +27,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Recogniser,
+    model: NerModel,
     corpus: Corpus,
     *,
     adapt: bool = True,
@@ -37,7 +37,7 @@ def evaluate(
     _check_types(model, corpus)
     plain = predicted_corpus(model, corpus, adapt=False)
     report = score(corpus, plain)
-    if not adapt or model.parts.memory is None:
+    if not adapt or model.parts.datastore is None:
         return Evaluation(corpus, report, None, None)
     adapted = predicted_corpus(model, corpus, adapt=True, progress=progress)
     comparison = compare(counts_by_sentence(corpus, adapted), counts_by_sentence(corpus, plain))
@@ -45,7 +45,7 @@ def evaluate(
 
 
 def predicted_corpus(
-    model: Recogniser,
+    model: NerModel,
     corpus: Corpus,
     *,
     adapt: bool,
@@ -53,21 +53,21 @@ def predicted_corpus(
 ) -> Corpus:
     """The corpus with the model's entities in place of its own."""
     predictions = model.predict_all(corpus, adapt=adapt, progress=progress)
-    return Corpus(tuple(own.labelled for own in predictions), source=corpus.source)
+    return Corpus(tuple(own.labeled for own in predictions), source=corpus.source)
 
 
 def f1_on(dev: Corpus) -> Callable[[Sequence[Prediction]], float]:
     """A function that gives the F1 of predictions for this corpus."""
 
     def f1(predictions: Sequence[Prediction]) -> float:
-        predicted = Corpus(tuple(prediction.labelled for prediction in predictions))
+        predicted = Corpus(tuple(prediction.labeled for prediction in predictions))
         return score(dev, predicted).overall.f1
 
     return f1
 
 
-def _check_types(model: Recogniser, corpus: Corpus) -> None:
-    odd = [label for label in corpus.entities_by_type if label not in model.labels]
+def _check_types(model: NerModel, corpus: Corpus) -> None:
+    odd = [label for label in corpus.entities_by_label if label not in model.labels]
     if odd:
         raise DataError(
             f"{corpus.name}: expected entities of the model's types {', '.join(model.labels)}, "

@@ -2,7 +2,7 @@
 
 All sentences are adapted from the same weights, so what a source sentence contributes to a
 gradient is recorded once and serves every sentence that retrieves it: the gradient of a support is
-the mean of its sentences'. The first step of Adam is ``rate * g / (|g| + eps)``, weight by weight.
+the mean of its sentences'. The first step of Adam is ``learning_rate * g / (|g| + eps)``, weight by weight.
 When the forward pass of a few test sentences reaches a layer, the weights that each of them has
 there are made out of the records, tile by tile, in buffers that stay in the cache; they are used,
 and the next tile takes their place.
@@ -21,16 +21,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from metacross.adaptation.gradient_cache import Records
+from metacross.adaptation.gradient_cache import GradientCache
 from metacross.adaptation.gradient_recorder import (
-    UnsharedLayer,
+    UnsupportedLayer,
     clip_deltas,
-    recordable,
-    unrecordable,
+    traceable_layers,
+    untraceable_weight,
 )
 from metacross.adaptation.optimizers import FreshAdam
 from metacross.adaptation.prediction import label_logits
-from metacross.adaptation.threads import side_by_side
+from metacross.adaptation.threads import worker_threads
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 
@@ -38,7 +38,7 @@ _TILE = 1_048_576  # numbers of adapted weights made at once
 _TOGETHER = 6  # test sentences that go through the network together
 
 
-def why_not(tagger: Tagger, settings: Settings) -> str | None:
+def unsupported_reason(tagger: Tagger, settings: Settings) -> str | None:
     """Why a tagger needs the textbook loop; None where the engine gives the same."""
     if settings.adaptation.steps > 1:
         return "adaptation.steps is more than 1"
@@ -46,7 +46,7 @@ def why_not(tagger: Tagger, settings: Settings) -> str | None:
         return "adaptation.dropout is on"
     if tagger.precision != "float32":
         return "run.precision is not float32"
-    odd = unrecordable(tagger)
+    odd = untraceable_weight(tagger)
     if odd is not None:
         return f"{odd} is of a kind that the engine does not know"
     return None
@@ -70,10 +70,10 @@ class FastEngine:
 
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
-        self._modules = recordable(tagger)
-        self._adam = FreshAdam(settings.optimiser)
-        self._rate = settings.adaptation.rate
-        self.records = Records(
+        self._modules = traceable_layers(tagger)
+        self._adam = FreshAdam(settings.optimizer)
+        self._learning_rate = settings.adaptation.learning_rate
+        self.gradient_cache = GradientCache(
             tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
         )
         self._own = threading.local()  # the group and the tiles of each thread
@@ -94,9 +94,9 @@ class FastEngine:
             logits = self._adapted_logits([examples[i] for i in own], [[*supports[i]] for i in own])
             return dict(zip(own, logits, strict=True))
 
-        with side_by_side(self._tagger.device, len(examples)) as workers:
+        with worker_threads(self._tagger.device, len(examples)) as workers:
             for needed, tests in self._stages(supports):
-                self.records.hold(needed, workers)
+                self.gradient_cache.hold(needed, workers)
                 with self._replaced_layers():
                     for own in workers.each(adapted, _groups(tests, examples, supports, workers.n)):
                         found |= own
@@ -113,7 +113,9 @@ class FastEngine:
         for i in _walk(supports):
             new = {p: example for p, example in supports[i].items() if p not in needed}
             n_new = sum(example.n_pieces for example in new.values())
-            if tests and n_pieces + n_new > self.records.n_room(next(iter(supports[i].values()))):
+            if tests and n_pieces + n_new > self.gradient_cache.n_room(
+                next(iter(supports[i].values()))
+            ):
                 yield needed, tests
                 needed, tests, n_pieces = {}, [], 0
                 new = dict(supports[i])
@@ -135,10 +137,10 @@ class FastEngine:
         ]
         vectors = {
             name: self._adapted_vector(self._tagger.trainable[name], gradients)
-            for name, gradients in self.records.vectors(rows).items()
+            for name, gradients in self.gradient_cache.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
-        self._own.group = _Group(self.records.slots(rows), sizes, vectors)
+        self._own.group = _Group(self.gradient_cache.slots(rows), sizes, vectors)
         return label_logits(self._tagger, examples)
 
     def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
@@ -148,13 +150,13 @@ class FastEngine:
             norms = gradients.norm(dim=1, keepdim=True)
             gradients = gradients * torch.clamp(clip_norm / (norms + 1e-6), max=1.0)
         adapted = torch.empty_like(gradients)
-        self._adam.step(weight, [gradients], self._rate, out=adapted, decays=False)
+        self._adam.step(weight, [gradients], self._learning_rate, out=adapted, decays=False)
         return adapted
 
     @contextlib.contextmanager
     def _replaced_layers(self) -> Iterator[None]:
         """Have the layers multiply with adapted weights, in each thread with those of its group."""
-        adapted = set(self.records.weight_names)
+        adapted = set(self.gradient_cache.weight_names)
         with contextlib.ExitStack() as stack:
             for name, module in self._modules.items():
                 if f"{name}.weight" in adapted:
@@ -165,7 +167,7 @@ class FastEngine:
         def forward(x: Tensor) -> Tensor:
             group: _Group = self._own.group
             if x.dim() != 3 or len(x) != len(group.slots):
-                raise UnsharedLayer
+                raise UnsupportedLayer
             if isinstance(module, nn.LayerNorm):
                 scaled = functional.layer_norm(x, module.normalized_shape, None, None, module.eps)
                 scaled *= group.vectors[f"{name}.weight"][:, None]
@@ -179,7 +181,7 @@ class FastEngine:
 
     def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
         """Multiply each row's pieces, (rows, pieces, in), with the weights adapted to it."""
-        inputs, deltas = self.records.matrix(name, group.slots)
+        inputs, deltas = self.gradient_cache.matrix(name, group.slots)
         deltas /= group.sizes[:, None, None]
         clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
         width = weight.shape[1]
@@ -191,7 +193,7 @@ class FastEngine:
             shape = (len(x), len(own), width)
             gradient, adapted = (self._tile(number, shape) for number in range(2))
             torch.bmm(deltas[..., outputs].transpose(1, 2), inputs, out=gradient)
-            self._adam.step(own, [gradient], self._rate, out=adapted, decays=True)
+            self._adam.step(own, [gradient], self._learning_rate, out=adapted, decays=True)
             result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
         return result
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from metacross.adaptation.gradient_recorder import Recorder, Recording
+from metacross.adaptation.gradient_recorder import GradientRecorder, LayerTrace
 from metacross.adaptation.threads import Workers
 from metacross.model.tagger import Example, Tagger
 
@@ -20,12 +20,12 @@ _RECORDED_AT_ONCE = 56 * 2**20  # bytes of what is recorded of sentences togethe
 _MOST_PIECES = 512  # of sentences recorded together
 
 
-class Records:
+class GradientCache:
     """The recordings of the source sentences used last: a pool with a slot for each piece."""
 
     def __init__(self, tagger: Tagger, *, max_weight: float, memory_bytes: int) -> None:
         self._device = tagger.device
-        self._recorder = Recorder(tagger)
+        self._recorder = GradientRecorder(tagger)
         self._max_weight = max_weight
         self._memory_bytes = memory_bytes
         self._layout: _Layout | None = None
@@ -61,11 +61,11 @@ class Records:
         self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
 
     def _laid_out(self, example: Example) -> _Layout:
-        """The sizes of a recording, learnt from any source sentence."""
+        """The sizes of a trace, learned from any source sentence."""
         if self._layout is None:
-            with self._recorder.listening():
-                recording = self._recorder.record([example], max_weight=self._max_weight)
-            self._layout = _layout_of(recording)
+            with self._recorder.recording():
+                trace = self._recorder.record([example], max_weight=self._max_weight)
+            self._layout = _layout_of(trace)
         return self._layout
 
     def _make_pool(self, n_least: int, layout: _Layout) -> None:
@@ -93,10 +93,10 @@ class Records:
 
         def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
             own = [examples[position] for position in part[0]]
-            recording = self._recorder.record(own, max_weight=self._max_weight)
-            return self._write(recording, torch.cat(list(part[1])))
+            trace = self._recorder.record(own, max_weight=self._max_weight)
+            return self._write(trace, torch.cat(list(part[1])))
 
-        with self._recorder.listening():
+        with self._recorder.recording():
             vectors = list(workers.each(recorded, parts))
         for (batch, slots), own in zip(parts, vectors, strict=True):
             self._slots.update(zip(batch, slots, strict=True))
@@ -114,13 +114,13 @@ class Records:
             *own, slots = torch.split(slots, [*n_pieces, len(slots) - sum(n_pieces)])
             yield own
 
-    def _write(self, recording: Recording, slots: Tensor) -> Tensor:
+    def _write(self, trace: LayerTrace, slots: Tensor) -> Tensor:
         """Copy matrices to their slots; vectors are returned. *Shape:* (sentences, widths)."""
-        for name, (inputs, deltas) in recording.matrices.items():
+        for name, (inputs, deltas) in trace.matrices.items():
             if name in self._pool.inputs:
                 self._pool.inputs[name].index_copy_(0, slots, inputs)
             self._pool.deltas[name].index_copy_(0, slots, deltas)
-        return torch.cat(list(recording.vectors.values()), dim=1)
+        return torch.cat(list(trace.vectors.values()), dim=1)
 
     def slots(self, supports: Sequence[Sequence[int]]) -> Tensor:
         """Where the pieces of supports lie, each given by the positions of its sentences.
@@ -160,7 +160,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The widths of a recording, by the names of the weights.
+    """The widths of a trace, by the names of the weights.
 
     ``input_of`` has, for each matrix, the name under which its inputs are kept.
     """
@@ -188,8 +188,8 @@ class _Pool:
         return min((len(own) - 1 for own in self.inputs.values()), default=0)
 
 
-def _layout_of(recording: Recording) -> _Layout:
-    matrices = recording.matrices
+def _layout_of(trace: LayerTrace) -> _Layout:
+    matrices = trace.matrices
     names: dict[int, str] = {}
     for name, (inputs, _) in matrices.items():
         names.setdefault(id(inputs), name)
@@ -197,7 +197,7 @@ def _layout_of(recording: Recording) -> _Layout:
         input_of={name: names[id(inputs)] for name, (inputs, _) in matrices.items()},
         inputs={name: matrices[name][0].shape[1] for name in names.values()},
         deltas={name: deltas.shape[1] for name, (_, deltas) in matrices.items()},
-        vectors={name: own.shape[1] for name, own in recording.vectors.items()},
+        vectors={name: own.shape[1] for name, own in trace.vectors.items()},
     )
 
 

@@ -25,12 +25,12 @@ from metacross.model.tagger import Example, Tagger, TaggerBatch
 _T = TypeVar("_T")
 
 
-class UnsharedLayer(Exception):  # noqa: N818 - a finding, not a failure
+class UnsupportedLayer(Exception):  # noqa: N818 - a finding, not a failure
     """A layer reads something else than the pieces of the sentences, once a pass."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class LayerTrace:
     """What the layers saw of some sentences, without padding, by the names of their weights.
 
     The pieces of sentence ``i`` are those from ``ends[i]`` to ``ends[i + 1]``.
@@ -45,13 +45,13 @@ class Recording:
     vectors: dict[str, Tensor]
 
     def matrix_of(self, name: str, sentences: range) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of neighbouring sentences."""
+        """The inputs and deltas of neighboring sentences."""
         pieces = slice(self.ends[sentences.start], self.ends[sentences.stop])
         inputs, deltas = self.matrices[name]
         return inputs[pieces], deltas[pieces]
 
 
-def recordable(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
+def traceable_layers(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
     """The layers with something to train that can be recorded, by name."""
     trainable = {id(weight) for weight in tagger.trainable.values()}
     return {
@@ -62,26 +62,26 @@ def recordable(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
     }
 
 
-def unrecordable(tagger: Tagger) -> str | None:
+def untraceable_weight(tagger: Tagger) -> str | None:
     """The name of a trainable weight whose gradient cannot be recorded, if there is one."""
     known = {
         id(parameter)
-        for module in recordable(tagger).values()
+        for module in traceable_layers(tagger).values()
         for parameter in module.parameters(recurse=False)
     }
     return next((n for n, weight in tagger.trainable.items() if id(weight) not in known), None)
 
 
-class Recorder:
-    """Sends labelled sentences through a tagger, forward and back."""
+class GradientRecorder:
+    """Sends labeled sentences through a tagger, forward and back."""
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
-        self._modules = recordable(tagger)
+        self._modules = traceable_layers(tagger)
         self._own = threading.local()  # the watch of each thread
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
+    def recording(self) -> Iterator[None]:
         """Where sentences can be recorded, by several threads too. Meanwhile no gradients are asked
         of the weights.
         """
@@ -89,7 +89,7 @@ class Recorder:
         for name, module in self._modules.items():
 
             def see(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
-                watch: _Watch = self._own.watch
+                watch: _TraceBuilder = self._own.watch
                 return watch.see(name, module, inputs[0], output)
 
             handles.append(module.register_forward_hook(see))
@@ -100,15 +100,15 @@ class Recorder:
             for handle in handles:
                 handle.remove()
 
-    def record(self, examples: Sequence[Example], *, max_weight: float) -> Recording:
+    def record(self, examples: Sequence[Example], *, max_weight: float) -> LayerTrace:
         """Record the sentences, the loss of each on its own, where it listens; dropout is as the
         network is set.
         """
         batch = self._tagger.batch(examples)
         if batch.tag_ids is None:
-            raise DataError("expected labelled sentences to learn from, found unlabelled ones")
+            raise DataError("expected labeled sentences to learn from, found unlabeled ones")
         lengths = torch.tensor([example.n_pieces for example in examples])
-        watch = self._own.watch = _Watch(batch, lengths.to(self._tagger.device))
+        watch = self._own.watch = _TraceBuilder(batch, lengths.to(self._tagger.device))
         with torch.enable_grad():
             losses = sentence_losses(
                 self._tagger.logits(batch),
@@ -119,7 +119,7 @@ class Recorder:
             )
             torch.autograd.grad(losses.sum(), watch.lowest, allow_unused=True)
             watch.lowest.clear()  # they point back to it
-        return Recording(
+        return LayerTrace(
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),
             matrices=self._in_order(watch.matrices),
@@ -132,7 +132,7 @@ class Recorder:
         return {name: found[name] for name in names if name in found}
 
 
-class _Watch:
+class _TraceBuilder:
     """Keeps what the layers see of a batch while it goes through them, forward and back; padding
     is dropped at once, since memory is what this costs most.
     """
@@ -151,7 +151,7 @@ class _Watch:
     def see(self, name: str, module: nn.Linear | nn.LayerNorm, x: Tensor, output: Tensor) -> Tensor:
         """Keep a layer's input, and its deltas when they come; the output to go on with."""
         if name in self._seen or x.shape[:2] != self._shape:
-            raise UnsharedLayer
+            raise UnsupportedLayer
         self._seen.add(name)
         if not output.requires_grad:
             output = output.detach().requires_grad_()

@@ -10,59 +10,61 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
-from metacross.adaptation.fast import FastEngine, why_not
-from metacross.adaptation.gradient_recorder import UnsharedLayer
+from metacross.adaptation.fast import FastEngine, unsupported_reason
+from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.prediction import (
     Prediction,
     label_logits,
     plain_predictions,
     prediction_from,
 )
-from metacross.adaptation.retrieval import Neighbour, index_of
-from metacross.adaptation.textbook import adapted, dropping_out
+from metacross.adaptation.retrieval import Neighbor, build_index
+from metacross.adaptation.textbook import adapted, dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.devices import seeded
-from metacross.model.model_folder import Memory, ModelParts, load_model, save_model
+from metacross.model.model_folder import Datastore, ModelParts, load_model, save_model
 from metacross.model.tagger import Example
-from metacross.settings import Settings, settings_from, with_overrides
-from metacross.text.reading import unlabelled
+from metacross.settings import Settings, settings_with
+from metacross.text.reading import unlabeled
 from metacross.text.sentence import Sentence
 from metacross.text.word_splitting import split_text
 
 _ADJUSTABLE = (
     "adaptation.*",
     "fine_tuning.*",
-    "retrieval.neighbours",
-    "retrieval.skipped",
+    "retrieval.neighbors",
+    "retrieval.skip_nearest",
     "retrieval.search",
-    "run.record_megabytes",
+    "run.gradient_cache_mb",
 )
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
 Progress: TypeAlias = Callable[[int], None]
 
 
-class Recogniser:
+class NerModel:
     """What ``metacross.train`` and ``metacross.load`` give."""
 
     def __init__(self, parts: ModelParts, *, engine: EngineName = "fast") -> None:
         self.parts = parts
         self.tagger = parts.tagger
         self.settings = parts.settings
-        self.textbook_because = (
-            "it was asked for" if engine == "textbook" else why_not(parts.tagger, parts.settings)
+        self.fallback_reason = (
+            "it was asked for"
+            if engine == "textbook"
+            else unsupported_reason(parts.tagger, parts.settings)
         )
         """Why it adapts by the textbook loop; None where the fast engine does it."""
         self._index = (
             None
-            if parts.memory is None
-            else index_of(parts.memory.vectors, parts.settings.retrieval.search)
+            if parts.datastore is None
+            else build_index(parts.datastore.vectors, parts.settings.retrieval.search)
         )
         self._support: dict[int, Example] = {}
         self._engine = FastEngine(
             parts.tagger,
             parts.settings,
-            memory_bytes=2**20 * parts.settings.run.record_megabytes,
+            memory_bytes=2**20 * parts.settings.run.gradient_cache_mb,
         )
 
     @property
@@ -95,7 +97,7 @@ class Recogniser:
             layout = split_text(text, language)
             if not layout.offsets:
                 raise DataError(f"expected at least one word, found {text[:40]!r}")
-            sentence = unlabelled(layout, language)
+            sentence = unlabeled(layout, language)
         elif isinstance(text, Sentence):
             sentence = text
         else:
@@ -126,37 +128,37 @@ class Recogniser:
             n_before += len(taken)
             progress(n_before)
 
-    def neighbours(
+    def neighbors(
         self, sentences: Sequence[Sentence], *, k: int | None = None
-    ) -> list[tuple[Neighbour, ...]]:
+    ) -> list[tuple[Neighbor, ...]]:
         """The source sentences that each sentence would learn from, best first."""
         retrieval = self.settings.retrieval
-        k = k or retrieval.neighbours
-        vectors = self._memory.sentence_encoder.vectors(sentences)
+        k = k or retrieval.neighbors
+        vectors = self._datastore.sentence_encoder.vectors(sentences)
         if self._index is None:
             raise ModelError("expected a model with source sentences, found one without")
-        found = self._index.nearest(vectors, k=k + retrieval.skipped)
-        return [own[retrieval.skipped :] for own in found]
+        found = self._index.nearest(vectors, k=k + retrieval.skip_nearest)
+        return [own[retrieval.skip_nearest :] for own in found]
 
-    def source_sentence(self, neighbour: Neighbour) -> Sentence:
-        """The sentence that a neighbour stands for."""
-        return self._memory.source[neighbour.position]
+    def source_sentence(self, neighbor: Neighbor) -> Sentence:
+        """The sentence that a neighbor stands for."""
+        return self._datastore.source[neighbor.position]
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder."""
         save_model(self.parts, folder)
 
     @property
-    def _memory(self) -> Memory:
-        if self.parts.memory is None:
+    def _datastore(self) -> Datastore:
+        if self.parts.datastore is None:
             raise ModelError(
                 "this model has no source sentences to adapt to, as it was fine-tuned; "
                 "use it without adaptation"
             )
-        return self.parts.memory
+        return self.parts.datastore
 
     def _plain(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
-        with dropping_out(self.tagger, False):
+        with dropout(self.tagger, enabled=False):
             yield from plain_predictions(
                 self.tagger, sentences, batch_pieces=self.settings.run.batch_pieces
             )
@@ -164,9 +166,9 @@ class Recogniser:
     def _adapted(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Prediction]:
         """Adapt to each sentence and label it (Algorithm 1, lines 15 to 19)."""
         examples = self.tagger.examples(sentences)
-        nearest = self.neighbours(sentences)
+        nearest = self.neighbors(sentences)
         supports = [
-            {neighbour.position: self._support_example(neighbour.position) for neighbour in own}
+            {neighbor.position: self._support_example(neighbor.position) for neighbor in own}
             for own in nearest
         ]
         logits = self._adapted_logits(examples, supports, progress)
@@ -179,12 +181,12 @@ class Recogniser:
         supports: Sequence[Mapping[int, Example]],
         progress: Progress,
     ) -> Iterable[Tensor]:
-        if self.textbook_because is None:
+        if self.fallback_reason is None:
             try:
-                with dropping_out(self.tagger, False):
+                with dropout(self.tagger, enabled=False):
                     return self._engine.logits(examples, supports, progress=progress)
-            except UnsharedLayer:
-                self.textbook_because = "a layer of this encoder reads more than the sentences"
+            except UnsupportedLayer:
+                self.fallback_reason = "a layer of this encoder reads more than the sentences"
         found = []
         for example, support in zip(examples, supports, strict=True):
             found.append(self._textbook_logits(example, list(support.values())))
@@ -196,23 +198,23 @@ class Recogniser:
         adaptation = self.settings.adaptation
         with (
             seeded(self.settings.run.seed),
-            dropping_out(self.tagger, adaptation.dropout),
+            dropout(self.tagger, enabled=adaptation.dropout),
             adapted(
                 self.tagger,
                 support,
                 steps=adaptation.steps,
-                rate=adaptation.rate,
+                learning_rate=adaptation.learning_rate,
                 max_weight=adaptation.max_weight,
-                optimiser=self.settings.optimiser,
+                optimizer=self.settings.optimizer,
             ),
-            dropping_out(self.tagger, False),
+            dropout(self.tagger, enabled=False),
         ):
             (logits,) = label_logits(self.tagger, [example])
         return logits
 
     def _support_example(self, position: int) -> Example:
         if position not in self._support:
-            (self._support[position],) = self.tagger.examples([self._memory.source[position]])
+            (self._support[position],) = self.tagger.examples([self._datastore.source[position]])
         return self._support[position]
 
 
@@ -222,15 +224,15 @@ def load(
     device: str = "auto",
     engine: EngineName = "fast",
     settings: Iterable[str] = (),
-) -> Recogniser:
+) -> NerModel:
     """Open a model that was saved. The ``textbook`` engine gives the same results, slower.
 
-    ``settings`` change how the model adapts or is fine-tuned: ``["adaptation.rate=3e-5"]``.
+    ``settings`` change how the model adapts or is fine-tuned: ``["adaptation.learning_rate=3e-5"]``.
     """
     parts = load_model(folder, device=device)
-    changed = settings_from(with_overrides(parts.settings.model_dump(), settings))
+    changed = settings_with(parts.settings, settings)
     _check_still_free(parts.settings, changed)
-    return Recogniser(replace(parts, settings=changed), engine=engine)
+    return NerModel(replace(parts, settings=changed), engine=engine)
 
 
 def _check_still_free(before: Settings, after: Settings) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from metacross.settings import OptimiserSettings, ScheduleSettings
+from metacross.settings import OptimizerSettings, ScheduleSettings
 
 _BETA_1, _BETA_2 = 0.9, 0.999  # of the Adam paper
 
@@ -17,10 +17,10 @@ class Adam:
     """Changes weights in place; fresh moments unless a state is loaded.
 
     The settings can leave out the bias correction, add decoupled weight decay on matrices, and
-    limit the norm of each weight's gradient, as the optimiser of the released code does.
+    limit the norm of each weight's gradient, as the optimizer of the released code does.
     """
 
-    def __init__(self, weights: Mapping[str, nn.Parameter], settings: OptimiserSettings) -> None:
+    def __init__(self, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings) -> None:
         self._weights = {name: weight.detach() for name, weight in weights.items()}
         self._settings = settings
         self._mean = {name: torch.zeros_like(own) for name, own in self._weights.items()}
@@ -28,7 +28,7 @@ class Adam:
         self.steps = 0
 
     @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], rate: float) -> None:
+    def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
         """Take a step against the gradients, given in the order of the weights."""
         self.steps += 1
         settings = self._settings
@@ -37,13 +37,13 @@ class Adam:
             mean = self._mean[name].lerp_(own, 1 - _BETA_1)
             square = self._square[name].mul_(_BETA_2).addcmul_(own, own, value=1 - _BETA_2)
             divisors = torch.sqrt(square)
-            size = rate
+            size = learning_rate
             if settings.bias_correction:
                 divisors.div_(math.sqrt(1 - _BETA_2**self.steps))
-                size = rate / (1 - _BETA_1**self.steps)
+                size = learning_rate / (1 - _BETA_1**self.steps)
             divisors.add_(settings.epsilon)
             if settings.weight_decay and weight.dim() > 1:
-                weight.mul_(1 - rate * settings.weight_decay)
+                weight.mul_(1 - learning_rate * settings.weight_decay)
             weight.addcdiv_(mean, divisors, value=-size)
 
     def state(self) -> dict[str, Tensor]:
@@ -67,7 +67,7 @@ class FreshAdam:
     no memory is asked for anew.
     """
 
-    def __init__(self, settings: OptimiserSettings) -> None:
+    def __init__(self, settings: OptimizerSettings) -> None:
         self.settings = settings
         self._moments = [torch.empty(0)] * 2
 
@@ -75,7 +75,7 @@ class FreshAdam:
         self,
         weight: Tensor,
         gradients: Sequence[Tensor],
-        rate: float,
+        learning_rate: float,
         *,
         out: Tensor,
         decays: bool,
@@ -86,7 +86,7 @@ class FreshAdam:
         thing to which weight decay applies. On the first step ``out`` may not be the weight itself.
         """
         n_steps, corrects = len(gradients), self.settings.bias_correction
-        size = rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrects else 1)
+        size = learning_rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrects else 1)
         scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**n_steps if corrects else 1))
         if n_steps == 1:
             mean, divisors = gradients[0], torch.abs(gradients[0], out=out)
@@ -94,7 +94,7 @@ class FreshAdam:
             mean, divisors = self._sums(gradients)
         divisors.add_(self.settings.epsilon / scale)
         if decays and self.settings.weight_decay:
-            weight = weight * (1 - rate * self.settings.weight_decay)
+            weight = weight * (1 - learning_rate * self.settings.weight_decay)
         torch.addcdiv(weight, mean, divisors, value=-size / scale, out=out)
 
     def _sums(self, gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -121,16 +121,16 @@ def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:
     return gradient * torch.clamp(clip_norm / (gradient.norm() + 1e-6), max=1.0)
 
 
-def rate_factor(settings: ScheduleSettings, step: int, steps: int) -> float:
-    """What a rate is multiplied with at a step (from 0) of so many.
+def learning_rate_factor(settings: ScheduleSettings, step: int, steps: int) -> float:
+    """What a learning_rate is multiplied with at a step (from 0) of so many.
 
-    >>> linear = ScheduleSettings(decay="linear", warmup=0.5)
-    >>> [rate_factor(linear, step, 4) for step in range(4)]
+    >>> linear = ScheduleSettings(decay="linear", warmup_ratio=0.5)
+    >>> [learning_rate_factor(linear, step, 4) for step in range(4)]
     [0.0, 0.5, 1.0, 0.5]
     """
     progress = step / steps
-    if progress < settings.warmup:
-        return progress / settings.warmup
+    if progress < settings.warmup_ratio:
+        return progress / settings.warmup_ratio
     if settings.decay == "constant":
         return 1.0
-    return (1 - progress) / (1 - settings.warmup)
+    return (1 - progress) / (1 - settings.warmup_ratio)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from metacross.adaptation.retrieval import Neighbour
+from metacross.adaptation.retrieval import Neighbor
 from metacross.model.tagger import Example, Tagger
 from metacross.text.sentence import Sentence, Span
 
@@ -17,17 +17,17 @@ from metacross.text.sentence import Sentence, Span
 class Prediction:
     """The entities found in a sentence.
 
-    ``scores`` holds for each span the mean probability of its words' tags; ``neighbours`` are the
+    ``scores`` holds for each span the mean probability of its words' tags; ``neighbors`` are the
     source sentences it was adapted to, none where it was not.
     """
 
     sentence: Sentence
     spans: tuple[Span, ...]
     scores: tuple[float, ...]
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbors: tuple[Neighbor, ...] = ()
 
     @property
-    def labelled(self) -> Sentence:
+    def labeled(self) -> Sentence:
         """The sentence with the found entities as its own."""
         return replace(self.sentence, spans=self.spans)
 
@@ -55,13 +55,13 @@ def label_logits(tagger: Tagger, examples: Sequence[Example]) -> list[Tensor]:
 
 
 def prediction_from(
-    tagger: Tagger, sentence: Sentence, logits: Tensor, neighbours: Sequence[Neighbour] = ()
+    tagger: Tagger, sentence: Sentence, logits: Tensor, neighbors: Sequence[Neighbor] = ()
 ) -> Prediction:
     """Read the entities off the scores. *Shape:* logits (words, tags)."""
     best, tag_ids = logits.softmax(dim=1).max(dim=1)  # both (words,)
     spans = tagger.tag_set.spans(tag_ids.tolist())
     scores = tuple(best[span.start : span.end].mean().item() for span in spans)
-    return Prediction(sentence, spans, scores, tuple(neighbours))
+    return Prediction(sentence, spans, scores, tuple(neighbors))
 
 
 def _batches(

@@ -19,7 +19,7 @@ _EXACT_UP_TO = 1_000_000  # source sentences
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Neighbour:
+class Neighbor:
     """A source sentence by its position, and how similar it is (cosine)."""
 
     position: int
@@ -27,13 +27,13 @@ class Neighbour:
 
 
 class Index(Protocol):
-    """Finds neighbours; ``recall`` is None where it finds them all."""
+    """Finds neighbors; ``recall`` is None where it finds them all."""
 
     recall: float | None
 
     def nearest(
-        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbour, ...]]:
+        self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbor, ...]]:
         """The k most similar source sentences of each vector, best first."""
 
 
@@ -51,32 +51,32 @@ class SentenceIndex:
         return len(self._vectors)
 
     def nearest(
-        self, vectors: Vectors, *, k: int, leave_out: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbour, ...]]:
+        self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Neighbor, ...]]:
         """The k most similar source sentences of each vector, best first; of equally similar ones
         the earlier.
 
-        ``leave_out`` holds, for each vector, positions that may not be returned: a sentence of the
+        ``exclude`` holds, for each vector, positions that may not be returned: a sentence of the
         index asks with its own position there, foreign sentences leave nothing out.
 
         *Shape:* vectors (queries, width).
         """
-        check_there_are(k, len(self), leave_out)
-        queries = _normalised(vectors)
-        found: list[tuple[Neighbour, ...]] = []
+        check_enough_sources(k, len(self), exclude)
+        queries = _normalized(vectors)
+        found: list[tuple[Neighbor, ...]] = []
         for start in range(0, len(queries), _QUERY_BLOCK):
             block = queries[start : start + _QUERY_BLOCK]
-            found += self._nearest_of_block(block, k, leave_out[start : start + _QUERY_BLOCK])
+            found += self._nearest_of_block(block, k, exclude[start : start + _QUERY_BLOCK])
         return found
 
     def _nearest_of_block(
-        self, queries: Tensor, k: int, leave_out: Sequence[Collection[int]]
-    ) -> list[tuple[Neighbour, ...]]:
-        best: list[list[Neighbour]] = [[] for _ in range(len(queries))]
+        self, queries: Tensor, k: int, exclude: Sequence[Collection[int]]
+    ) -> list[tuple[Neighbor, ...]]:
+        best: list[list[Neighbor]] = [[] for _ in range(len(queries))]
         for start in range(0, len(self), _SOURCE_BLOCK):
-            sources = _normalised(self._vectors[start : start + _SOURCE_BLOCK])
+            sources = _normalized(self._vectors[start : start + _SOURCE_BLOCK])
             similarities = queries @ sources.T  # (queries, sources)
-            for row, own in enumerate(leave_out):
+            for row, own in enumerate(exclude):
                 hidden = [p - start for p in own if start <= p < start + len(sources)]
                 similarities[row, hidden] = -torch.inf
             for row, candidates in enumerate(_candidates(similarities, k, start)):
@@ -86,21 +86,21 @@ class SentenceIndex:
         return [tuple(row) for row in best]
 
 
-def check_there_are(k: int, n_vectors: int, leave_out: Sequence[Collection[int]]) -> None:
-    """Refuse to look for more neighbours than there are."""
-    n_there = n_vectors - max((len(own) for own in leave_out), default=0)
+def check_enough_sources(k: int, n_vectors: int, exclude: Sequence[Collection[int]]) -> None:
+    """Refuse to look for more neighbors than there are."""
+    n_there = n_vectors - max((len(own) for own in exclude), default=0)
     if k > n_there:
         raise SettingsError(
-            f"retrieval.neighbours: expected at most {n_there}, as there are source sentences to "
+            f"retrieval.neighbors: expected at most {n_there}, as there are source sentences to "
             f"choose from, found {k}"
         )
 
 
-def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbour]]:
+def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbor]]:
     """The best of each row, and all that are as good as the last of them."""
     values, positions = similarities.topk(min(k, similarities.shape[1]), dim=1)
     n_as_good = (similarities >= values[:, -1:]).sum(dim=1)  # (queries,)
-    rows: list[list[Neighbour]] = []
+    rows: list[list[Neighbor]] = []
     for row, (row_values, row_positions) in enumerate(
         zip(values.tolist(), positions.tolist(), strict=True)
     ):
@@ -108,16 +108,16 @@ def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbour
             row_positions = (similarities[row] >= values[row, -1]).nonzero()[:, 0].tolist()
             row_values = similarities[row, row_positions].tolist()
         pairs = zip(row_positions, row_values, strict=True)
-        rows.append([Neighbour(start + p, v) for p, v in pairs if v > -torch.inf])
+        rows.append([Neighbor(start + p, v) for p, v in pairs if v > -torch.inf])
     return rows
 
 
-def _normalised(vectors: Vectors | Tensor) -> Tensor:
+def _normalized(vectors: Vectors | Tensor) -> Tensor:
     tensor = torch.as_tensor(vectors, dtype=torch.float32)
     return functional.normalize(tensor, dim=1)
 
 
-def index_of(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
+def build_index(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
     """The index for so many vectors. ``auto`` stays exact where faiss is not installed."""
     if search == "exact" or (search == "auto" and not _faiss_pays(len(vectors))):
         return SentenceIndex(vectors)

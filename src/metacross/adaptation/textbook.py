@@ -10,7 +10,7 @@ from torch import Tensor
 
 from metacross.adaptation.optimizers import Adam
 from metacross.model.tagger import Example, Tagger
-from metacross.settings import OptimiserSettings
+from metacross.settings import OptimizerSettings
 
 
 @contextlib.contextmanager
@@ -19,22 +19,22 @@ def adapted(
     support: Sequence[Example],
     *,
     steps: int,
-    rate: float,
+    learning_rate: float,
     max_weight: float,
-    optimiser: OptimiserSettings,
+    optimizer: OptimizerSettings,
 ) -> Iterator[Tagger]:
-    """Take gradient steps on the support (Eq. 7 and 8), with a fresh optimiser; inside the block
+    """Take gradient steps on the support (Eq. 7 and 8), with a fresh optimizer; inside the block
     the tagger has the adapted weights, after it, however it ends, its own.
 
     Whether there is dropout in the steps is as the tagger's network is set.
     """
     before = [weight.detach().clone() for weight in tagger.trainable.values()]
     try:
-        adam = Adam(tagger.trainable, optimiser)
+        adam = Adam(tagger.trainable, optimizer)
         batch = tagger.batch(support)
         for _ in range(steps):
             loss = tagger.loss(batch, max_weight=max_weight)
-            adam.step(gradients(loss, tagger), rate)
+            adam.step(gradients(loss, tagger), learning_rate)
         yield tagger
     finally:
         _restore(tagger, before)
@@ -53,10 +53,10 @@ def _restore(tagger: Tagger, before: Sequence[Tensor]) -> None:
 
 
 @contextlib.contextmanager
-def dropping_out(tagger: Tagger, wished: bool) -> Iterator[None]:
-    """Turn dropout on or off for a while."""
+def dropout(tagger: Tagger, *, enabled: bool) -> Iterator[None]:
+    """Turn dropout on or off inside the block."""
     was_training = tagger.network.training
-    tagger.network.train(wished)
+    tagger.network.train(enabled)
     try:
         yield
     finally:

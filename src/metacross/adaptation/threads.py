@@ -42,7 +42,7 @@ class Workers:
 
 
 @contextlib.contextmanager
-def side_by_side(device: torch.device, n_parts: int) -> Iterator[Workers]:
+def worker_threads(device: torch.device, n_parts: int) -> Iterator[Workers]:
     """Workers for so many parts, for a while. They do not stay, since torch's own threads wait less
     eagerly for each other beside them.
     """

@@ -17,10 +17,10 @@ from metacross.settings import load_settings
 from metacross.study.report import html_pages
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
 from metacross.text.sentence import Corpus, Sentence, Span
-from metacross.text.writing import write_whole
+from metacross.text.writing import write_atomically
 
 if TYPE_CHECKING:
-    from metacross.adaptation.ner_model import Recogniser
+    from metacross.adaptation.ner_model import NerModel
     from metacross.adaptation.prediction import Prediction
 
 LANGUAGES = {"es": "Spanish", "nl": "Dutch", "de": "German", "fr": "French", "zh": "Chinese"}
@@ -58,7 +58,7 @@ def run_demo(output: Path) -> Path:
     for example in _examples(results):
         _show_example(example, meta)
     report = output / "report.html"
-    write_whole(report, [_report(results, meta)])
+    write_atomically(report, [_report(results, meta)])
     minutes = (time.monotonic() - began) / 60
     _show_ending(output, report, minutes)
     return report
@@ -72,13 +72,13 @@ def _show_corpus() -> None:
     parts = [("en", "train"), ("en", "dev"), *((language, "test") for language in TARGETS)]
     for language, split in parts:
         corpus = bundled_corpus(language, split)
-        counts = (f"{n:,}" for n in corpus.entities_by_type.values())
+        counts = (f"{n:,}" for n in corpus.entities_by_label.values())
         name = LANGUAGES.get(language, "English")
         table.add_row(name, split, f"{len(corpus):,}", f"{corpus.n_words:,}", *counts)
     console.show(table)
 
 
-def _trained(method: str, folder: Path, what: str) -> Recogniser:
+def _trained(method: str, folder: Path, what: str) -> NerModel:
     from metacross.api import train
     from metacross.cli.progress import TrainingBar
 
@@ -91,18 +91,18 @@ def _trained(method: str, folder: Path, what: str) -> Recogniser:
         dev=bundled_corpus("en", "dev"),
         recipe=load_settings("mini", overrides),
         output=folder,
-        watchers=[TrainingBar("tasks" if method == "meta" else "sentences")],
+        callbacks=[TrainingBar("tasks" if method == "meta" else "sentences")],
     )
 
 
-def _result(base: Recogniser, meta: Recogniser, language: str) -> Result:
+def _result(base: NerModel, meta: NerModel, language: str) -> Result:
     from metacross.cli.progress import counting
     from metacross.metrics.scoring import score
 
     corpus = bundled_corpus(language, "test")
 
     def report(predictions: Sequence[Prediction]) -> Report:
-        return score(corpus, Corpus(tuple(prediction.labelled for prediction in predictions)))
+        return score(corpus, Corpus(tuple(prediction.labeled for prediction in predictions)))
 
     plain = tuple(meta.predict_all(corpus, adapt=False))
     with counting(f"adapting to {LANGUAGES[language]}", len(corpus)) as progress:
@@ -144,7 +144,7 @@ def _means(results: Sequence[Result]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence that adaptation labelled otherwise than the meta model alone."""
+    """A sentence that adaptation labeled otherwise than the meta model alone."""
 
     gold: Sentence
     plain: tuple[Span, ...]
@@ -176,22 +176,22 @@ def _examples(results: Sequence[Result], most: int = 3) -> list[Example]:
     return changed[:most]
 
 
-def _show_example(example: Example, meta: Recogniser) -> None:
+def _show_example(example: Example, meta: NerModel) -> None:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True)
     lines.add_row("  right", marked(example.gold))
     lines.add_row("  not adapted", marked(example.gold, example.plain))
     lines.add_row("  adapted", marked(example.gold, example.adapted.spans))
-    for neighbour in example.adapted.neighbours:
-        sentence = marked(meta.source_sentence(neighbour))
-        lines.add_row(f"  learned ({neighbour.similarity:.2f})", sentence)
+    for neighbor in example.adapted.neighbors:
+        sentence = marked(meta.source_sentence(neighbor))
+        lines.add_row(f"  learned ({neighbor.similarity:.2f})", sentence)
     language = LANGUAGES[example.gold.language or ""]
     verdict = f"{example.gain:+d} right" if example.gain else "as many right"
     console.show(f"\n[bold]{language}[/bold]: adaptation made a difference ({verdict})")
     console.show(lines)
 
 
-def _report(results: Sequence[Result], meta: Recogniser) -> str:
+def _report(results: Sequence[Result], meta: NerModel) -> str:
     headings = ("language", "base", "meta, not adapted", "meta, adapted", "adapted - base")
     rows = [[_name(result), *_report_cells(_f1s(result))] for result in results]
     means = ["mean", *_report_cells(_means(results))]
@@ -211,15 +211,15 @@ def _report_cells(f1s: Sequence[float]) -> list[str]:
     return [*(f"{100 * f1:.1f}" for f1 in f1s), html_pages.difference(100 * (adapted - base))]
 
 
-def _article(example: Example, meta: Recogniser) -> str:
+def _article(example: Example, meta: NerModel) -> str:
     rows = [
         ("right", html_pages.marked(example.gold, example.gold.spans or ())),
         ("not adapted", html_pages.marked(example.gold, example.plain)),
         ("adapted", html_pages.marked(example.gold, example.adapted.spans)),
     ]
-    for neighbour in example.adapted.neighbours:
-        source = meta.source_sentence(neighbour)
-        name = f"learned from ({neighbour.similarity:.2f})"
+    for neighbor in example.adapted.neighbors:
+        source = meta.source_sentence(neighbor)
+        name = f"learned from ({neighbor.similarity:.2f})"
         rows.append((name, html_pages.marked(source, source.spans or ())))
     lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
     language = LANGUAGES[example.gold.language or ""]
@@ -232,7 +232,7 @@ def _show_ending(output: Path, report: Path, minutes: float) -> None:
     )
     for line in (
         f"metacross predict {output / 'meta'} FILE          find entities in your text",
-        f'metacross neighbours {output / "meta"} "TEXT"     what a sentence would learn from',
+        f'metacross neighbors {output / "meta"} "TEXT"     what a sentence would learn from',
         "metacross train paper --source TRAIN --dev DEV --encoder ENCODER --output FOLDER",
     ):
         console.show_plain(f"  {line}")

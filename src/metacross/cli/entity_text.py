@@ -1,4 +1,4 @@
-"""Marks the entities of a sentence in colour."""
+"""Marks the entities of a sentence in color."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHER = "bold black on white"
 
 
 def marked(sentence: Sentence, spans: Sequence[Span] | None = None) -> Text:
-    """The words with entities in brackets and colour; its own where no spans are given.
+    """The words with entities in brackets and color; its own where no spans are given.
 
     >>> marked(Sentence(("Ana", "habló"), (Span(0, 1, "PER"),))).plain
     '[Ana PER] habló'

@@ -15,7 +15,7 @@ from metacross.errors import MetacrossError
 
 app = typer.Typer(
     name="metacross",
-    help="Named-entity recognition for languages without labelled data.",
+    help="Named-entity recognition for languages without labeled data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -27,7 +27,7 @@ app.command("score")(text_commands.score_command)
 app.command("train")(model_commands.train_command)
 app.command("evaluate")(model_commands.evaluate_command)
 app.command("predict")(model_commands.predict_command)
-app.command("neighbours")(model_commands.neighbours_command)
+app.command("neighbors")(model_commands.neighbors_command)
 app.command("fine-tune")(model_commands.fine_tune_command)
 app.command("experiment")(study_commands.experiment_command)
 app.command("compare")(study_commands.compare_command)
@@ -46,7 +46,7 @@ def _common(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Named-entity recognition for languages without labelled data."""
+    """Named-entity recognition for languages without labeled data."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

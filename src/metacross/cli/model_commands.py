@@ -1,4 +1,4 @@
-"""The commands around a model: train, evaluate, predict, neighbours, fine-tune.
+"""The commands around a model: train, evaluate, predict, neighbors, fine-tune.
 
 What needs torch is imported inside the commands, so that the other ones start at once.
 """
@@ -28,19 +28,19 @@ from metacross.cli.options import (
     MapOption,
     new_labels,
     read_options,
-    read_relabelled,
+    read_relabeled,
 )
 from metacross.errors import DataError, SettingsError
 from metacross.settings import Settings, load_settings
 from metacross.text.conll import Columns
-from metacross.text.reading import ReadOptions, read_corpus, read_stream, unlabelled
+from metacross.text.reading import ReadOptions, read_corpus, read_stream, unlabeled
 from metacross.text.sentence import Sentence
 from metacross.text.word_splitting import split_text
 from metacross.text.writing import conll_lines, json_record
 
 if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation
-    from metacross.adaptation.ner_model import Recogniser
+    from metacross.adaptation.ner_model import NerModel
     from metacross.adaptation.prediction import Prediction
 
 ModelArgument: TypeAlias = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
@@ -57,7 +57,7 @@ class Engine(str, Enum):
 EngineOption: TypeAlias = Annotated[Engine, typer.Option("--engine", help="How to adapt.")]
 AdaptationOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Adapt otherwise: adaptation.rate=3e-5. Repeatable."),
+    typer.Option("--set", help="Adapt otherwise: adaptation.learning_rate=3e-5. Repeatable."),
 ]
 
 
@@ -86,7 +86,7 @@ def train_command(
     recipe_option: Annotated[
         str | None, typer.Option("--recipe", help="The same as RECIPE.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Labelled corpus to train on.")] = None,
+    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
     dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
     encoder: Annotated[str | None, typer.Option(help="Encoder folder or hub name.")] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the training and model.")] = None,
@@ -108,36 +108,36 @@ def train_command(
     for key in ("source", "dev"):
         if getattr(settings.data, key) is None:
             raise SettingsError(
-                f"data.{key}: expected a labelled corpus; give --{key} FILE or set it in the recipe"
+                f"data.{key}: expected a labeled corpus; give --{key} FILE or set it in the recipe"
             )
     model = _trained(settings, output, tensorboard=tensorboard)
     console.show_plain(f"{output}: a model for {', '.join(model.labels)}")
     console.show_plain(f"go on with: metacross evaluate {output} FILE")
 
 
-def _trained(settings: Settings, output: Path, *, tensorboard: bool) -> Recogniser:
+def _trained(settings: Settings, output: Path, *, tensorboard: bool) -> NerModel:
     from metacross.api import train
     from metacross.cli.progress import TrainingBar
     from metacross.training.callbacks import TensorBoardLog
-    from metacross.training.loop import Watcher
+    from metacross.training.loop import Callback
 
-    watchers: list[Watcher] = [
+    callbacks: list[Callback] = [
         TrainingBar("tasks" if settings.run.method == "meta" else "sentences")
     ]
     if tensorboard:
-        watchers.append(TensorBoardLog(output / "training" / "tensorboard"))
+        callbacks.append(TensorBoardLog(output / "training" / "tensorboard"))
     return train(
         settings.data.source or "",
         dev=settings.data.dev or "",
         recipe=settings,
         output=output,
-        watchers=watchers,
+        callbacks=callbacks,
     )
 
 
 def evaluate_command(
     model: ModelArgument,
-    files: Annotated[list[str], typer.Argument(help="Labelled corpora.")],
+    files: Annotated[list[str], typer.Argument(help="Labeled corpora.")],
     adapt: Annotated[
         bool, typer.Option("--adapt/--no-adapt", help="Score with adaptation too.")
     ] = True,
@@ -151,33 +151,33 @@ def evaluate_command(
     set_: AdaptationOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model on labelled files, with and without adaptation side by side."""
+    """Score a model on labeled files, with and without adaptation side by side."""
     options, labels = read_options(format_, encoding, Columns(), None), new_labels(map_, drop)
-    corpora = [read_relabelled(file, options, labels, language) for file in files]
+    corpora = [read_relabeled(file, options, labels, language) for file in files]
     from metacross.adaptation.evaluation import evaluate
     from metacross.adaptation.ner_model import load
     from metacross.cli.progress import counting
 
-    recogniser = load(model, device=device, engine=engine.value, settings=set_ or ())
+    ner_model = load(model, device=device, engine=engine.value, settings=set_ or ())
     results = []
     for corpus in corpora:
         with counting(f"adapting to {Path(corpus.name).name}", len(corpus)) as progress:
-            evaluation = evaluate(recogniser, corpus, adapt=adapt, progress=progress)
+            evaluation = evaluate(ner_model, corpus, adapt=adapt, progress=progress)
         results.append(_evaluation_json(evaluation))
         if not as_json:
             _show_evaluation(evaluation)
-    _tell_engine(recogniser, engine)
+    _tell_engine(ner_model, engine)
     if as_json:
         console.show_json(results)
 
 
-def _tell_engine(recogniser: Recogniser, engine: Engine) -> None:
+def _tell_engine(ner_model: NerModel, engine: Engine) -> None:
     """Say when the slow loop had to do the work."""
-    if engine is Engine.FAST and recogniser.textbook_because is not None:
-        console.show_note(f"adapted by the textbook loop, since {recogniser.textbook_because}")
-    if recogniser.recall is not None:
-        found = f"{100 * recogniser.recall:.1f} %"
-        console.show_note(f"faiss looked for neighbours and finds {found} of the nearest ones")
+    if engine is Engine.FAST and ner_model.fallback_reason is not None:
+        console.show_note(f"adapted by the textbook loop, since {ner_model.fallback_reason}")
+    if ner_model.recall is not None:
+        found = f"{100 * ner_model.recall:.1f} %"
+        console.show_note(f"faiss looked for neighbors and finds {found} of the nearest ones")
 
 
 def predict_command(
@@ -205,17 +205,17 @@ def predict_command(
 
     from metacross.adaptation.ner_model import load
 
-    recogniser = load(model, device=device, engine=engine.value, settings=set_ or ())
+    ner_model = load(model, device=device, engine=engine.value, settings=set_ or ())
     at_once = 512 if file != "-" else 1 if sys.stdin.isatty() else 64  # who waits at a pipe?
     given = chain([first], sentences)
-    for prediction in recogniser.predict_all(given, adapt=adapt, chunk=at_once):
-        sys.stdout.write(_written(prediction, recogniser, to))
+    for prediction in ner_model.predict_all(given, adapt=adapt, chunk=at_once):
+        sys.stdout.write(_written(prediction, ner_model, to))
         sys.stdout.flush()
     if adapt is not False:
-        _tell_engine(recogniser, engine)
+        _tell_engine(ner_model, engine)
 
 
-def neighbours_command(
+def neighbors_command(
     model: ModelArgument,
     text: Annotated[str, typer.Argument(help="A sentence.")],
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many.")] = None,
@@ -229,20 +229,20 @@ def neighbours_command(
         raise DataError(f"TEXT: expected a sentence, found {text!r}")
     from metacross.adaptation.ner_model import load
 
-    recogniser = load(model, device=device)
-    sentence = unlabelled(layout, language)
-    (found,) = recogniser.neighbours([sentence], k=k)
+    ner_model = load(model, device=device)
+    sentence = unlabeled(layout, language)
+    (found,) = ner_model.neighbors([sentence], k=k)
     if as_json:
-        console.show_json(_neighbours_json(found, recogniser))
+        console.show_json(_neighbors_json(found, ner_model))
         return
-    for rank, neighbour in enumerate(found, start=1):
-        line = Text(f"{rank}. {neighbour.similarity:.3f}  ")
-        console.show(line + marked(recogniser.source_sentence(neighbour)))
+    for rank, neighbor in enumerate(found, start=1):
+        line = Text(f"{rank}. {neighbor.similarity:.3f}  ")
+        console.show(line + marked(ner_model.source_sentence(neighbor)))
 
 
 def fine_tune_command(
     model: ModelArgument,
-    file: Annotated[str, typer.Argument(help="Labelled corpus of the target language.")],
+    file: Annotated[str, typer.Argument(help="Labeled corpus of the target language.")],
     output: Annotated[Path | None, typer.Option(help="Folder of the new model.")] = None,
     fraction: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of the corpus, such as 0.01.")
@@ -253,7 +253,7 @@ def fine_tune_command(
     seed: Annotated[int, typer.Option(min=0, help="Of the subset and the training.")] = 0,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Train otherwise: fine_tuning.rate=5e-5. Repeatable."),
+        typer.Option("--set", help="Train otherwise: fine_tuning.learning_rate=5e-5. Repeatable."),
     ] = None,
     language: LanguageOption = None,
     format_: FormatOption = None,
@@ -262,26 +262,26 @@ def fine_tune_command(
     drop: DropOption = None,
     device: DeviceOption = "auto",
 ) -> None:
-    """Train a model further on a little labelled text of the target language."""
+    """Train a model further on a little labeled text of the target language."""
     if output is None:
         raise SettingsError("--output: expected a folder for the new model")
     if (fraction is None) == (sentences is None):
         raise SettingsError("expected either --fraction or --sentences")
     options, labels = read_options(format_, encoding, Columns(), None), new_labels(map_, drop)
-    corpus = read_relabelled(file, options, labels, language)
+    corpus = read_relabeled(file, options, labels, language)
     from metacross.adaptation.ner_model import load
     from metacross.cli.progress import TrainingBar
     from metacross.training.train import fine_tune_model
 
     n_sentences = sentences or max(1, round((fraction or 0) * len(corpus)))
-    recogniser = load(model, device=device, settings=set_ or ())
+    ner_model = load(model, device=device, settings=set_ or ())
     fine_tune_model(
-        recogniser,
+        ner_model,
         corpus,
         output,
         n_sentences=n_sentences,
         seed=seed,
-        watchers=[TrainingBar("sentences")],
+        callbacks=[TrainingBar("sentences")],
     )
     console.show_plain(f"{output}: fine-tuned on {n_sentences:,} sentences; it does not adapt")
 
@@ -298,25 +298,25 @@ def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterato
     return iter(read_corpus(file, language=language, options=options))
 
 
-def _written(prediction: Prediction, recogniser: Recogniser, to: OutputFormat) -> str:
+def _written(prediction: Prediction, ner_model: NerModel, to: OutputFormat) -> str:
     if to is OutputFormat.CONLL:
-        return conll_lines(prediction.labelled)
-    record = json_record(prediction.labelled)
+        return conll_lines(prediction.labeled)
+    record = json_record(prediction.labeled)
     for span, score in zip(record["spans"], prediction.scores, strict=True):
         span["score"] = round(score, 4)
-    if prediction.neighbours:
-        record["neighbours"] = _neighbours_json(prediction.neighbours, recogniser)
+    if prediction.neighbors:
+        record["neighbors"] = _neighbors_json(prediction.neighbors, ner_model)
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _neighbours_json(found: Iterable[Any], recogniser: Recogniser) -> list[dict[str, Any]]:
+def _neighbors_json(found: Iterable[Any], ner_model: NerModel) -> list[dict[str, Any]]:
     return [
         {
-            "position": neighbour.position,
-            "similarity": round(neighbour.similarity, 6),
-            **json_record(recogniser.source_sentence(neighbour)),
+            "position": neighbor.position,
+            "similarity": round(neighbor.similarity, 6),
+            **json_record(ner_model.source_sentence(neighbor)),
         }
-        for neighbour in found
+        for neighbor in found
     ]
 
 
@@ -340,8 +340,8 @@ def _show_evaluation(evaluation: Evaluation) -> None:
     for heading in ("gold", "F1 plain", "F1 adapted", "difference"):
         table.add_column(heading, justify="right")
     plain, adapted = evaluation.plain, evaluation.adapted
-    for label in sorted({*plain.by_type, *adapted.by_type}):
-        before, after = plain.by_type.get(label), adapted.by_type.get(label)
+    for label in sorted({*plain.by_label, *adapted.by_label}):
+        before, after = plain.by_label.get(label), adapted.by_label.get(label)
         gold = before.gold if before else 0
         table.add_row(label, *_cells(gold, before.f1 if before else 0, after.f1 if after else 0))
     table.add_section()

@@ -74,7 +74,7 @@ def new_labels(renamed: list[str] | None, dropped: list[str] | None) -> dict[str
     return labels
 
 
-def read_relabelled(
+def read_relabeled(
     source: str | Path,
     options: ReadOptions,
     labels: dict[str, str | None],
@@ -82,4 +82,4 @@ def read_relabelled(
 ) -> Corpus:
     """Read a corpus with its types renamed."""
     corpus = read_corpus(source, language=language, options=options)
-    return corpus.relabelled(labels) if labels else corpus
+    return corpus.relabeled(labels) if labels else corpus

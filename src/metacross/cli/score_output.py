@@ -20,7 +20,7 @@ def conlleval_text(report: Report) -> str:
     ]
     lines += [
         f"{label:>17}: {_ratios(score)}  {score.predicted}"
-        for label, score in report.by_type.items()
+        for label, score in report.by_label.items()
     ]
     return "\n".join(lines)
 
@@ -39,7 +39,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "macro_f1": report.macro_f1,
         "accuracy": report.accuracy,
         "words": report.n_words,
-        "by_type": {label: _score_json(score) for label, score in report.by_type.items()},
+        "by_label": {label: _score_json(score) for label, score in report.by_label.items()},
     }
 
 
@@ -76,7 +76,7 @@ def report_table(report: Report, title: str) -> Table:
     table.add_column("type")
     for heading in ("precision", "recall", "F1", "gold", "predicted", "correct"):
         table.add_column(heading, justify="right")
-    for label, score in report.by_type.items():
+    for label, score in report.by_label.items():
         table.add_row(label, *_cells(score))
     table.add_section()
     table.add_row("all (micro)", *_cells(report.overall), style="bold")
@@ -102,7 +102,7 @@ def comparison_line(comparison: Comparison, ours: str, theirs: str) -> str:
     return (
         f"{ours} - {theirs}: {_signed(comparison.difference)} F1 ({low} to {high}), "
         f"p = {comparison.p_value:.4f}: {verdict} "
-        f"at 5 % (approximate randomisation, {comparison.shuffles:,} shuffles)"
+        f"at 5 % (approximate randomization, {comparison.shuffles:,} shuffles)"
     )
 
 

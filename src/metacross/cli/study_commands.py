@@ -23,32 +23,32 @@ from metacross.cli.text_commands import score_command
 from metacross.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
-    from metacross.study.plan import Study, Unit
+    from metacross.study.plan import Study, SystemRun
     from metacross.study.results import StudyFolder
-    from metacross.study.run_study import PlannedCell
+    from metacross.study.run_study import PlannedResult
 
 
 def experiment_command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="A study's name, or a YAML file.")],
     encoder: Annotated[str | None, typer.Option(help="Encoder folder, hub name or mini.")] = None,
     recipe: Annotated[str | None, typer.Option(help="Recipe that the systems change.")] = None,
-    source: Annotated[str | None, typer.Option(help="Labelled corpus to train on.")] = None,
+    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
     dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
     target: Annotated[
         list[str] | None, typer.Option(help="LANG=FILE: corpus to score on. Repeatable.")
     ] = None,
     train: Annotated[
-        list[str] | None, typer.Option(help="LANG=FILE: corpus to take shares of. Repeatable.")
+        list[str] | None, typer.Option(help="LANG=FILE: corpus to take fractions of. Repeatable.")
     ] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds with commas: 1,2,3.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting of all systems.")
+        list[str] | None, typer.Option("--set", help="Change a fraction of all systems.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the study.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few steps, one seed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and the time.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
-    share: Annotated[str | None, typer.Option("--share", hidden=True)] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that fraction the work.")] = 1,
+    fraction: Annotated[str | None, typer.Option("--fraction", hidden=True)] = None,
 ) -> None:
     """Train and score the systems of a study, and write its report.
 
@@ -56,7 +56,7 @@ def experiment_command(
     """
     from metacross.study import plan
     from metacross.study.results import StudyFolder
-    from metacross.study.run_study import planned
+    from metacross.study.run_study import plan_results
 
     data = {
         "source": source,
@@ -74,24 +74,31 @@ def experiment_command(
     )
     if quick:
         wanted = plan.quick(wanted)
-    units = plan.units_of(wanted)
+    system_runs = plan.plan_system_runs(wanted)
     folder = StudyFolder(output or Path(f"{Path(study).stem}-study"))
-    cells = planned(units)
+    planned_results = plan_results(system_runs)
     if dry_run:
-        _show_plan(wanted, cells, folder)
+        _show_plan(wanted, planned_results, folder)
         return
-    if share is None:
+    if fraction is None:
         folder.keep_study(wanted)
     if jobs > 1:
-        _share_out(jobs, cells, folder)
-    elif share is not None:
-        number, n_shares = (int(part) for part in share.split("/"))
-        trainings = [*dict.fromkeys(unit.folder for unit in units)][number::n_shares]
-        _run([unit for unit in units if unit.folder in trainings], cells, folder, wanted)
+        _share_out(jobs, planned_results, folder)
+    elif fraction is not None:
+        number, n_shares = (int(part) for part in fraction.split("/"))
+        trainings = [*dict.fromkeys(system_run.folder for system_run in system_runs)][
+            number::n_shares
+        ]
+        _run(
+            [system_run for system_run in system_runs if system_run.folder in trainings],
+            planned_results,
+            folder,
+            wanted,
+        )
         return
     else:
-        _run(units, cells, folder, wanted)
-    _finish(wanted, cells, folder)
+        _run(system_runs, planned_results, folder, wanted)
+    _finish(wanted, planned_results, folder)
 
 
 def _files(option: str, given: Sequence[str] | None) -> dict[str, str]:
@@ -119,21 +126,28 @@ def _numbers(given: str) -> list[int]:
 
 
 def _run(
-    units: Sequence[Unit], cells: Sequence[PlannedCell], folder: StudyFolder, study: Study
+    system_runs: Sequence[SystemRun],
+    planned_results: Sequence[PlannedResult],
+    folder: StudyFolder,
+    study: Study,
 ) -> None:
     from metacross.cli.study_progress import StudyView
-    from metacross.study.run_study import run_unit
+    from metacross.study.run_study import run_system
 
-    own = [cell for cell in cells if any(cell.unit is unit for unit in units)]
+    own = [
+        planned
+        for planned in planned_results
+        if any(planned.system_run is system_run for system_run in system_runs)
+    ]
     done = folder.done()
-    with StudyView(len(own), sum(cell.key in done for cell in own)) as view:
-        for unit in units:
-            parts = [cell for cell in own if cell.unit is unit]
-            run_unit(unit, parts, folder, view, probe_sentences=study.probe_sentences)
+    with StudyView(len(own), sum(planned.key in done for planned in own)) as view:
+        for system_run in system_runs:
+            parts = [planned for planned in own if planned.system_run is system_run]
+            run_system(system_run, parts, folder, view, curve_sentences=study.curve_sentences)
 
 
-def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
-    """Run the same command several times, each with its share of the trainings, and tell what they
+def _share_out(jobs: int, planned_results: Sequence[PlannedResult], folder: StudyFolder) -> None:
+    """Run the same command several times, each with its fraction of the trainings, and tell what they
     tell. Stopped itself, it stops them.
     """
     from metacross.cli.study_progress import SharedView
@@ -143,7 +157,7 @@ def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> 
     command = [sys.executable, "-m", "metacross", *sys.argv[1:]]
     processes = [
         subprocess.Popen(
-            [*command, "--jobs", "1", "--share", f"{i}/{jobs}"],
+            [*command, "--jobs", "1", "--fraction", f"{i}/{jobs}"],
             env=environment,
             stderr=subprocess.PIPE,
             text=True,
@@ -157,9 +171,9 @@ def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> 
                 process.terminate()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    keys = {cell.key for cell in cells}
+    keys = {planned.key for planned in planned_results}
     try:
-        with SharedView(len(cells)) as view:
+        with SharedView(len(planned_results)) as view:
             for process in processes:
                 view.follow(process)
             while any(process.poll() is None for process in processes):
@@ -175,41 +189,41 @@ def _share_out(jobs: int, cells: Sequence[PlannedCell], folder: StudyFolder) -> 
         raise RunError("a part of the study did not end; the same command goes on from there")
 
 
-def _finish(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
+def _finish(study: Study, planned_results: Sequence[PlannedResult], folder: StudyFolder) -> None:
     from metacross.study.report import write_report
 
-    folder.arrange([cell.key for cell in cells])
+    folder.arrange([planned.key for planned in planned_results])
     report = write_report(folder, study.title)
-    console.show_plain(f"{folder.results}: {len(folder.cells())} results")
+    console.show_plain(f"{folder.results_file}: {len(folder.results())} results")
     console.show_plain(f"{report}: the report; {report.with_suffix('.md').name} has its tables")
 
 
-def _show_plan(study: Study, cells: Sequence[PlannedCell], folder: StudyFolder) -> None:
+def _show_plan(study: Study, planned_results: Sequence[PlannedResult], folder: StudyFolder) -> None:
     from metacross.study.time_estimate import seconds_of
 
     done = folder.done()
-    missing = [cell for cell in cells if cell.key not in done]
-    trainings = {cell.unit.folder for cell in cells}
+    missing = [planned for planned in planned_results if planned.key not in done]
+    trainings = {planned.system_run.folder for planned in planned_results}
     table = Table(title=study.title, title_justify="left")
-    for heading in ("system", "seeds", "types", "targets", "settings", "results", "done"):
+    for heading in ("system", "seeds", "labels", "targets", "settings", "results", "done"):
         table.add_column(heading)
-    rows: dict[tuple[str, tuple[str, ...]], list[PlannedCell]] = {}
-    for cell in cells:
-        rows.setdefault((cell.unit.system, cell.unit.types), []).append(cell)
-    for (system, types), own in rows.items():
+    rows: dict[tuple[str, tuple[str, ...]], list[PlannedResult]] = {}
+    for planned in planned_results:
+        rows.setdefault((planned.system_run.system, planned.system_run.labels), []).append(planned)
+    for (system, labels), own in rows.items():
         table.add_row(
             system,
-            _listed(cell.unit.seed for cell in own),
-            " ".join(types),
-            _listed(cell.target.name for cell in own),
-            _listed(cell.setting for cell in own),
+            _listed(planned.system_run.seed for planned in own),
+            " ".join(labels),
+            _listed(planned.target.name for planned in own),
+            _listed(planned.fraction for planned in own),
             str(len(own)),
-            str(sum(cell not in missing for cell in own)),
+            str(sum(planned not in missing for planned in own)),
         )
     console.show(table)
-    minutes = seconds_of(missing, folder.runs, study.probe_sentences) / 60
+    minutes = seconds_of(missing, folder.runs, study.curve_sentences) / 60
     console.show_plain(
-        f"{len(trainings)} trainings, {len(cells)} results, {len(cells) - len(missing)} of them "
+        f"{len(trainings)} trainings, {len(planned_results)} results, {len(planned_results) - len(missing)} of them "
         f"there; the others take about {minutes:.0f} minutes here, fine-tuning not counted"
     )
 
@@ -248,16 +262,17 @@ def compare_command(
 def _compare_studies(first: Path, second: Path, *, as_json: bool) -> None:
     from metacross.cli.score_output import comparison_json
     from metacross.study.compare_studies import paired
+    from metacross.study.plan import fraction_name
     from metacross.study.results import StudyFolder
 
     for folder in (first, second):
-        if not StudyFolder(folder).results.exists():
+        if not StudyFolder(folder).results_file.exists():
             raise SettingsError(f"{folder}: expected a study with results.jsonl, found none")
     pairs = paired(StudyFolder(first), StudyFolder(second))
     if as_json:
         values = [
             {
-                **{key: getattr(pair, key) for key in ("system", "target", "setting", "n_seeds")},
+                **{key: getattr(pair, key) for key in ("system", "target", "fraction", "n_seeds")},
                 "a": pair.ours,
                 "b": pair.theirs,
                 "comparison": pair.comparison and comparison_json(pair.comparison),
@@ -267,7 +282,7 @@ def _compare_studies(first: Path, second: Path, *, as_json: bool) -> None:
         console.show_json(values)
         return
     table = Table(title=f"{second} against {first}", title_justify="left")
-    for heading in ("system", "target", "setting", "seeds", "A", "B", "B - A", "p"):
+    for heading in ("system", "target", "fraction", "seeds", "A", "B", "B - A", "p"):
         table.add_column(heading, justify="left" if heading in ("system", "target") else "right")
     for pair in pairs:
         p = "" if pair.comparison is None else f"{pair.comparison.p_value:.4f}"
@@ -276,6 +291,12 @@ def _compare_studies(first: Path, second: Path, *, as_json: bool) -> None:
         difference = f"{100 * (pair.theirs - pair.ours):+.2f}"
         f1s = (f"{100 * f1:.2f}" for f1 in (pair.ours, pair.theirs))
         table.add_row(
-            pair.system, pair.target, pair.setting, str(pair.n_seeds), *f1s, difference, p
+            pair.system,
+            pair.target,
+            fraction_name(pair.fraction),
+            str(pair.n_seeds),
+            *f1s,
+            difference,
+            p,
         )
     console.show(table)

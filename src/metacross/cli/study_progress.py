@@ -17,13 +17,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from metacross.study.plan import Unit
-from metacross.study.results import Cell
+from metacross.study.plan import SystemRun
+from metacross.study.results import Result
 from metacross.training.loop import StepResult
 
 
 class SharedView:
-    """One bar for a study that several processes share; what they tell stands above it."""
+    """One bar for a study that several processes fraction; what they tell stands above it."""
 
     def __init__(self, n_cells: int) -> None:
         console = Console(stderr=True)
@@ -84,7 +84,7 @@ class StudyView:
         )
         self._study = self._progress.add_task("results", total=n_cells, completed=n_done, note="")
         self._work: TaskID | None = None
-        self._unit: Unit | None = None
+        self._unit: SystemRun | None = None
 
     def __enter__(self) -> StudyView:
         self._progress.start()
@@ -93,9 +93,9 @@ class StudyView:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def unit_begun(self, unit: Unit) -> None:
+    def on_system_begin(self, system_run: SystemRun) -> None:
         """Name the system."""
-        self._unit = unit
+        self._unit = system_run
 
     def preparing(self, what: str, n_done: int, n_all: int) -> None:
         """Show a bar for it."""
@@ -122,12 +122,12 @@ class StudyView:
         """Show a bar for it."""
         self._show(what, n_done, n_all)
 
-    def cell_done(self, cell: Cell) -> None:
+    def on_result(self, result: Result) -> None:
         """Move the study's bar, and tell the result."""
         self._progress.advance(self._study)
         self._progress.console.print(
-            f"{cell.system}, seed {cell.seed}, {cell.target}, {cell.setting}: "
-            f"F1 {100 * cell.f1:.2f}",
+            f"{result.system}, seed {result.seed}, {result.target}, {result.fraction}: "
+            f"F1 {100 * result.f1:.2f}",
             highlight=False,
         )
 

@@ -24,14 +24,14 @@ from metacross.cli.options import (
     WordColumnOption,
     new_labels,
     read_options,
-    read_relabelled,
+    read_relabeled,
 )
 from metacross.errors import MetacrossError
 from metacross.metrics.scoring import Report, counts_by_sentence, score
 from metacross.metrics.significance import compare, f1_interval
 from metacross.text.conll import Columns
-from metacross.text.corpus_summary import Inspection, Pair, inspect, pairs
-from metacross.text.known_datasets import Published
+from metacross.text.corpus_summary import CorpusSummary, Pair, pairs, summarize
+from metacross.text.known_datasets import KnownDataset
 from metacross.text.sentence import Corpus
 from metacross.text.tags import Scheme
 from metacross.text.writing import write_corpus
@@ -58,10 +58,10 @@ def check_command(
     corpora, errors = [], []
     for file in files:
         try:
-            corpora.append(read_relabelled(file, options, labels))
+            corpora.append(read_relabeled(file, options, labels))
         except MetacrossError as error:
             errors.append(error)
-    inspections, compared = [inspect(corpus) for corpus in corpora], pairs(corpora)
+    inspections, compared = [summarize(corpus) for corpus in corpora], pairs(corpora)
     if as_json:
         console.show_json(_check_json(inspections, compared))
     else:
@@ -95,7 +95,7 @@ def convert_command(
     """Write a corpus in another format or tag scheme."""
     columns = Columns(word_column, tag_column, comments)
     options, labels = read_options(format_, encoding, columns, tag_names), new_labels(map_, drop)
-    corpus = read_relabelled(source, options, labels, language)
+    corpus = read_relabeled(source, options, labels, language)
     write_corpus(corpus, target, scheme=scheme)
     if as_json:
         written = {"sentences": len(corpus), "words": corpus.n_words, "entities": corpus.n_entities}
@@ -127,10 +127,8 @@ def score_command(
 ) -> None:
     """Phrase-level precision, recall and F1, equal to conlleval's."""
     options, labels = read_options(format_, encoding, Columns(), None), new_labels(map_, drop)
-    gold_corpus = read_relabelled(gold, options, labels)
-    systems = {
-        name: read_relabelled(name, options, labels) for name in (predicted, against) if name
-    }
+    gold_corpus = read_relabeled(gold, options, labels)
+    systems = {name: read_relabeled(name, options, labels) for name in (predicted, against) if name}
     reports = {name: score(gold_corpus, corpus) for name, corpus in systems.items()}
     if as_conlleval:
         for report in reports.values():
@@ -171,7 +169,7 @@ def _show_scores(
         console.show_plain(score_views.comparison_line(comparison, *systems))
 
 
-def _check_json(inspections: list[Inspection], compared: list[Pair]) -> dict[str, Any]:
+def _check_json(inspections: list[CorpusSummary], compared: list[Pair]) -> dict[str, Any]:
     return {
         "files": [_inspection_json(inspection) for inspection in inspections],
         "pairs": [
@@ -186,16 +184,16 @@ def _check_json(inspections: list[Inspection], compared: list[Pair]) -> dict[str
     }
 
 
-def _inspection_json(inspection: Inspection) -> dict[str, Any]:
+def _inspection_json(inspection: CorpusSummary) -> dict[str, Any]:
     corpus, published = inspection.corpus, inspection.published
     return {
         "file": corpus.name,
         "sentences": len(corpus),
         "documents": corpus.notes.documents,
         "words": corpus.n_words,
-        "labelled": corpus.labelled,
+        "labeled": corpus.labeled,
         "entities": corpus.n_entities,
-        "entities_by_type": corpus.entities_by_type,
+        "entities_by_label": corpus.entities_by_label,
         "scheme": corpus.notes.scheme,
         "repairs": corpus.notes.repairs,
         "empty_sentences": corpus.notes.empty_sentences,
@@ -216,14 +214,14 @@ def _inspection_json(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-def _show_inspection(inspection: Inspection) -> None:
+def _show_inspection(inspection: CorpusSummary) -> None:
     corpus, notes = inspection.corpus, inspection.corpus.notes
     table = Table.grid(padding=(0, 2))
     documents = f" in {notes.documents:,} documents" if notes.documents else ""
     table.add_row("  sentences", f"{len(corpus):,}{documents}")
     table.add_row("  words", f"{corpus.n_words:,}")
-    if corpus.labelled:
-        types = "  ".join(f"{label} {n:,}" for label, n in corpus.entities_by_type.items())
+    if corpus.labeled:
+        types = "  ".join(f"{label} {n:,}" for label, n in corpus.entities_by_label.items())
         table.add_row("  entities", escape(f"{corpus.n_entities:,}   {types}"))
         table.add_row("  without any", f"{inspection.without_entities:,} sentences")
         repaired = f"{notes.repairs:,} tags repaired" if notes.repairs else "nothing repaired"
@@ -240,7 +238,7 @@ def _show_inspection(inspection: Inspection) -> None:
         console.show_plain(f"  {problem}")
 
 
-def _published_line(inspection: Inspection, published: Published) -> str:
+def _published_line(inspection: CorpusSummary, published: KnownDataset) -> str:
     sentences = inspection.comparable_sentences - published.sentences
     entities = inspection.corpus.n_entities - published.entities
     line = (

@@ -43,14 +43,14 @@ class Score:
 class Report:
     """How well some entities were found, overall (micro) and by type."""
 
-    by_type: Mapping[str, Score]
+    by_label: Mapping[str, Score]
     n_words: int
     n_correct_tags: int
 
     @property
     def overall(self) -> Score:
         """All types together."""
-        scores = self.by_type.values()
+        scores = self.by_label.values()
         return Score(
             sum(score.correct for score in scores),
             sum(score.predicted for score in scores),
@@ -60,7 +60,7 @@ class Report:
     @property
     def macro_f1(self) -> float:
         """The mean of the types' F1."""
-        return sum(score.f1 for score in self.by_type.values()) / len(self.by_type)
+        return sum(score.f1 for score in self.by_label.values()) / len(self.by_label)
 
     @property
     def accuracy(self) -> float:
@@ -84,8 +84,8 @@ def score(gold: Corpus, predicted: Corpus) -> Report:
         correct.update(span.label for span in {*gold_spans} & {*predicted_spans})
         n_correct_tags += _n_equal_tags(gold_sentence, predicted_sentence)
     labels = sorted({*wanted, *found})
-    by_type = {label: Score(correct[label], found[label], wanted[label]) for label in labels}
-    return Report(by_type, gold.n_words, n_correct_tags)
+    by_label = {label: Score(correct[label], found[label], wanted[label]) for label in labels}
+    return Report(by_label, gold.n_words, n_correct_tags)
 
 
 def counts_by_sentence(gold: Corpus, predicted: Corpus) -> NDArray[np.int64]:
@@ -118,7 +118,7 @@ def _n_equal_tags(gold: Sentence, predicted: Sentence) -> int:
 def check_lined_up(gold: Corpus, predicted: Corpus) -> None:
     """Refuse corpora that are not marked or are not of the same sentences, saying where."""
     for corpus in (gold, predicted):
-        unmarked = next((sentence for sentence in corpus if not sentence.labelled), None)
+        unmarked = next((sentence for sentence in corpus if not sentence.labeled), None)
         if unmarked is not None:
             raise DataError(f"{unmarked.place}: expected tags to score, found none")
     for number, (wanted, found) in enumerate(zip(gold, predicted, strict=False), start=1):

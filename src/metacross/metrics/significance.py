@@ -48,7 +48,7 @@ def f1(counts: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.float64
 
 
 def compare(ours: Counts, theirs: Counts, *, shuffles: int = 10_000, seed: int = 0) -> Comparison:
-    """Approximate randomisation (Noreen 1989; Yeh 2000) over sentences, two-sided.
+    """Approximate randomization (Noreen 1989; Yeh 2000) over sentences, two-sided.
 
     Under the null hypothesis the two systems' outputs for a sentence could be exchanged. The
     p-value is the share of random exchanges with a difference at least as large as the real one,

@@ -10,7 +10,7 @@ import torch
 from metacross.errors import SettingsError
 
 
-def device_named(name: str) -> torch.device:
+def resolve_device(name: str) -> torch.device:
     """The device of a name; ``auto`` is the first of cuda, mps and cpu that is there."""
     if name == "auto":
         if torch.cuda.is_available():
@@ -28,7 +28,7 @@ def device_named(name: str) -> torch.device:
 
 
 @contextlib.contextmanager
-def precision_of(name: str, device: torch.device) -> Iterator[None]:
+def autocast(name: str, device: torch.device) -> Iterator[None]:
     """Multiply in ``float32`` or, by autocast, in ``bfloat16``."""
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=name == "bfloat16"):
         yield

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from metacross.errors import ModelError
 from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
 from metacross.model.devices import seeded
-from metacross.text.windows import SpecialPieces, WordPieces
+from metacross.text.windows import SpecialPieces, WindowCutter
 
 MINI = "mini"
 """The name of the encoder that comes with metacross."""
@@ -29,16 +29,16 @@ _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
 @dataclass(frozen=True, slots=True)
-class PieceCodec:
+class EncoderTokenizer:
     """The tokenizer of an encoder, and the special pieces it names itself."""
 
-    tokenizer: Any
+    fast: Any
     special: SpecialPieces
 
-    def word_pieces(self, *, longest: int, overlap: int) -> WordPieces:
+    def window_cutter(self, *, longest: int, overlap: int) -> WindowCutter:
         """A cutter of sentences into windows."""
-        return WordPieces(
-            self.tokenizer.backend_tokenizer, self.special, longest=longest, overlap=overlap
+        return WindowCutter(
+            self.fast.backend_tokenizer, self.special, longest=longest, overlap=overlap
         )
 
 
@@ -48,16 +48,16 @@ class Encoder:
 
     name: str
     network: nn.Module
-    codec: PieceCodec
+    tokenizer: EncoderTokenizer
 
 
 def load_encoder(name: str) -> Encoder:
     """Open an encoder from a folder or by its hub name."""
     network, missing = _opened(transformers.AutoModel, name)
     _check_complete(missing, "pool", name)
-    codec = load_codec(name)
-    check_vocabulary(network, codec, name)
-    return Encoder(name, network.eval(), codec)
+    tokenizer = load_tokenizer(name)
+    check_vocabulary(network, tokenizer, name)
+    return Encoder(name, network.eval(), tokenizer)
 
 
 def new_tagger_network(name: str, tags: Sequence[str], seed: int) -> nn.Module:
@@ -82,14 +82,14 @@ def load_tagger_network(folder: str | Path) -> tuple[nn.Module, tuple[str, ...]]
     return network.eval(), tuple(labels[i] for i in sorted(labels))
 
 
-def save_network(network: nn.Module, codec: PieceCodec, folder: Path) -> None:
+def save_network(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) -> None:
     """Write a network and its tokenizer as a Hugging Face folder with safetensors."""
     with _quiet():
         network.save_pretrained(folder)  # type: ignore[operator]
-        codec.tokenizer.save_pretrained(folder)
+        tokenizer.fast.save_pretrained(folder)
 
 
-def save_halved(network: nn.Module, codec: PieceCodec, folder: Path) -> None:
+def save_halved(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) -> None:
     """Write a network as ``save_network`` does, small: float16 in the file, float32 when opened,
     and the tokenizer without white space.
     """
@@ -100,21 +100,21 @@ def save_halved(network: nn.Module, codec: PieceCodec, folder: Path) -> None:
     network.config.dtype = torch.float32
     with _quiet():
         network.save_pretrained(folder, state_dict=halves)  # type: ignore[operator]
-        codec.tokenizer.save_pretrained(folder)
+        tokenizer.fast.save_pretrained(folder)
     plan = folder / "tokenizer.json"
     content = json.loads(plan.read_text("utf-8"))
     plan.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
-def new_codec(tokenizer: Tokenizer, special: Mapping[str, str]) -> PieceCodec:
+def new_tokenizer(tokenizer: Tokenizer, special: Mapping[str, str]) -> EncoderTokenizer:
     """A tokenizer made here; ``special`` holds its special pieces by transformers' names."""
     fast = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, model_max_length=_LONGEST_TEXT, **special
     )
-    return PieceCodec(fast, _special_pieces(fast, "the new tokenizer"))
+    return EncoderTokenizer(fast, _special_pieces(fast, "the new tokenizer"))
 
 
-def load_codec(name: str) -> PieceCodec:
+def load_tokenizer(name: str) -> EncoderTokenizer:
     """Open the tokenizer of an encoder."""
     name = _located(name)
     _check_tokenizer_files(name)
@@ -125,7 +125,7 @@ def load_codec(name: str) -> PieceCodec:
         raise ModelError(f"{name}: its tokenizer cannot be opened: {_reason(problem)}") from problem
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: expected a fast tokenizer, found {type(tokenizer).__name__}")
-    return PieceCodec(tokenizer, _special_pieces(tokenizer, name))
+    return EncoderTokenizer(tokenizer, _special_pieces(tokenizer, name))
 
 
 def encoder_of(network: nn.Module) -> nn.Module:
@@ -182,7 +182,7 @@ def head_dropout(network: nn.Module) -> nn.Dropout:
     raise ModelError(f"{type(network).__name__}: expected a dropout before its linear layer")
 
 
-def fingerprint(network: nn.Module) -> str:
+def weights_digest(network: nn.Module) -> str:
     """A digest of all weights: two networks with the same one compute the same."""
     digest = hashlib.sha256(type(network).__name__.encode())
     for name, tensor in sorted(network.state_dict().items()):
@@ -274,10 +274,10 @@ def _either(first: int | None, second: int | None) -> int | None:
     return second if first is None else first
 
 
-def check_vocabulary(network: nn.Module, codec: PieceCodec, name: str) -> None:
+def check_vocabulary(network: nn.Module, tokenizer: EncoderTokenizer, name: str) -> None:
     """Refuse a tokenizer with pieces that the network does not know."""
     rows = getattr(network.config, "vocab_size", None)
-    pieces = len(codec.tokenizer)
+    pieces = len(tokenizer.fast)
     if isinstance(rows, int) and pieces > rows:
         raise ModelError(
             f"{name}: expected a vocabulary of at most {rows:,} pieces, as many as the encoder "

@@ -3,7 +3,7 @@
 The piece embeddings are a frozen table of 4-bit codes. Four sequential layers follow: one opens
 a branch for each n-gram order, two widen every branch with a residual convolution, one fuses the
 branches into token states and pools them into a sentence vector. Every trainable weight lives in
-an ``nn.Linear`` or an ``nn.LayerNorm``; a convolution is a linear map of concatenated neighbours.
+an ``nn.Linear`` or an ``nn.LayerNorm``; a convolution is a linear map of concatenated neighbors.
 
 ``last_hidden_state`` holds ``[token state; embedding]`` for each piece and, at position 0 (the
 ``[CLS]`` token), ``[sentence vector; zeros]``.
@@ -85,7 +85,7 @@ def left_context(order: int) -> int:
 
 
 def windows(hidden: Tensor, order: int) -> Tensor:
-    """Concatenate each position with its neighbours: ``(B, T, D)`` to ``(B, T, order * D)``.
+    """Concatenate each position with its neighbors: ``(B, T, D)`` to ``(B, T, order * D)``.
 
     Positions outside the sequence count as zeros, so padding must be zeroed beforehand.
     """
@@ -125,7 +125,7 @@ class PackedEmbeddings(nn.Module):
 
 
 class BranchOpening(nn.Module):
-    """Give every n-gram order its own normalised view of the embeddings."""
+    """Give every n-gram order its own normalized view of the embeddings."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class BranchConvolution(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """The hidden states with each branch updated from its neighbourhood."""
+        """The hidden states with each branch updated from its neighborhood."""
         embedded, *branches = hidden.split(self.sizes, dim=-1)
         updated = [
             branch + self.dropout(torch.relu(convolve(windows(branch, order)))) * attention_mask
@@ -227,7 +227,7 @@ class MiniEncoder(nn.Module):
 
 
 class MiniPreTrainedModel(PreTrainedModel):
-    """Loading, saving and initialisation shared by the models."""
+    """Loading, saving and initialization shared by the models."""
 
     config_class = MiniConfig
     base_model_prefix = "encoder_model"

@@ -19,14 +19,14 @@ from metacross.errors import ModelError
 from metacross.model.encoder import (
     Encoder,
     check_vocabulary,
-    load_codec,
     load_encoder,
     load_tagger_network,
+    load_tokenizer,
     save_network,
 )
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
-from metacross.settings import Settings, settings_from
+from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
@@ -42,7 +42,7 @@ _VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Datastore:
     """What a model adapts with: the source language and the encoder that finds like sentences.
 
     ``pretrained`` holds the weights of the tagger's encoder from before training; where an outside
@@ -58,11 +58,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class ModelParts:
-    """A model; ``memory`` is None where it cannot adapt, as after fine-tuning."""
+    """A model; ``datastore`` is None where it cannot adapt, as after fine-tuning."""
 
     tagger: Tagger
     settings: Settings
-    memory: Memory | None
+    datastore: Datastore | None
     adapts: bool
 
 
@@ -93,17 +93,19 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
 
 
 def _write_parts(parts: ModelParts, folder: Path) -> None:
-    save_network(parts.tagger.network, parts.tagger.codec, folder)
+    save_network(parts.tagger.network, parts.tagger.tokenizer, folder)
     (folder / "recipe.yaml").write_text(parts.settings.as_yaml(), encoding="utf-8")
-    memory = parts.memory
-    if memory is None:
+    datastore = parts.datastore
+    if datastore is None:
         return
-    write_corpus(memory.source, folder / "source.jsonl")
-    save_file({"vectors": from_numpy(memory.vectors)}, folder / _VECTORS)
-    if memory.pretrained is not None:
-        save_file(dict(memory.pretrained), folder / _PRETRAINED)
-    if memory.outside is not None:
-        save_network(memory.outside.network, memory.outside.codec, folder / _SENTENCE_ENCODER)
+    write_corpus(datastore.source, folder / "source.jsonl")
+    save_file({"vectors": from_numpy(datastore.vectors)}, folder / _VECTORS)
+    if datastore.pretrained is not None:
+        save_file(dict(datastore.pretrained), folder / _PRETRAINED)
+    if datastore.outside is not None:
+        save_network(
+            datastore.outside.network, datastore.outside.tokenizer, folder / _SENTENCE_ENCODER
+        )
 
 
 def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
@@ -112,17 +114,17 @@ def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
     mark = _mark(folder)
     settings = _settings(folder, device)
     network, tags = load_tagger_network(folder)
-    codec = load_codec(str(folder))
-    check_vocabulary(network, codec, str(folder))
+    tokenizer = load_tokenizer(str(folder))
+    check_vocabulary(network, tokenizer, str(folder))
     tag_set = TagSet(tuple(mark["labels"]))
     if tag_set.tags != tags:
         raise ModelError(
             f"{folder}: expected the tags {', '.join(tag_set.tags)} of {_MARK}, "
             f"found {', '.join(tags)} in config.json"
         )
-    tagger = Tagger(network, codec, tag_set, settings.encoder, settings.run)
-    memory = _memory(folder, tagger, settings) if (folder / "source.jsonl").exists() else None
-    return ModelParts(tagger, settings, memory, bool(mark["adapts"]) and memory is not None)
+    tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
+    datastore = _datastore(folder, tagger, settings) if (folder / "source.jsonl").exists() else None
+    return ModelParts(tagger, settings, datastore, bool(mark["adapts"]) and datastore is not None)
 
 
 def is_model_folder(folder: str | Path) -> bool:
@@ -153,7 +155,7 @@ def _settings(folder: Path, device: str) -> Settings:
     if not isinstance(values, dict):
         raise ModelError(f"{folder / 'recipe.yaml'}: expected settings, found {values!r}")
     values.setdefault("run", {})["device"] = device
-    return settings_from(values)
+    return validated(Settings, values)
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSON or YAML
@@ -166,7 +168,7 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSO
         raise ModelError(f"{path}: cannot be understood: {reason}") from problem
 
 
-def _memory(folder: Path, tagger: Tagger, settings: Settings) -> Memory:
+def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
     source = read_corpus(folder / "source.jsonl")
     vectors: Vectors = _tensors(folder / _VECTORS)["vectors"].numpy()
     if len(vectors) != len(source):
@@ -179,16 +181,16 @@ def _memory(folder: Path, tagger: Tagger, settings: Settings) -> Memory:
         pretrained = _tensors(folder / _PRETRAINED)
         _check_names(pretrained, tagger, folder)
         twin = pretrained_twin(tagger.network, pretrained)
-        encoder = SentenceEncoder(twin, tagger.word_pieces, pooling, tagger.device)
-        return Memory(source, vectors, encoder, pretrained, None)
+        encoder = SentenceEncoder(twin, tagger.window_cutter, pooling, tagger.device)
+        return Datastore(source, vectors, encoder, pretrained, None)
     outside = load_encoder(str(folder / _SENTENCE_ENCODER))
-    return Memory(source, vectors, outside_encoder(outside, settings, tagger), None, outside)
+    return Datastore(source, vectors, outside_encoder(outside, settings, tagger), None, outside)
 
 
 def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
     """An encoder other than the tagger's that makes the sentence vectors."""
-    pieces = outside.codec.word_pieces(
-        longest=settings.encoder.longest_window, overlap=settings.encoder.overlap
+    pieces = outside.tokenizer.window_cutter(
+        longest=settings.encoder.max_length, overlap=settings.encoder.overlap
     )
     return SentenceEncoder(outside.network, pieces, settings.retrieval.pooling, tagger.device)
 

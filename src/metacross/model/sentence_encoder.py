@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from metacross.model.encoder import encoder_of, fingerprint, last_states
+from metacross.model.encoder import encoder_of, last_states, weights_digest
 from metacross.text.sentence import Sentence
-from metacross.text.windows import Window, WordPieces, batch_of
+from metacross.text.windows import Window, WindowCutter, batch_of
 
 Vectors = NDArray[np.float32]
 
@@ -26,10 +26,10 @@ class SentenceEncoder:
     """
 
     def __init__(
-        self, network: nn.Module, word_pieces: WordPieces, pooling: str, device: torch.device
+        self, network: nn.Module, window_cutter: WindowCutter, pooling: str, device: torch.device
     ) -> None:
         self._encoder = encoder_of(network).to(device).eval()
-        self._word_pieces = word_pieces
+        self._word_pieces = window_cutter
         self._pooling = pooling
         self._device = device
 
@@ -66,7 +66,7 @@ class SentenceEncoder:
     def key(self, sentences: Sequence[Sentence]) -> str:
         """A digest of all that the sentences' vectors depend on."""
         digest = hashlib.sha256(f"1 {self._pooling} {self._word_pieces.identity}".encode())
-        digest.update(fingerprint(self._encoder).encode())
+        digest.update(weights_digest(self._encoder).encode())
         for sentence in sentences:
             digest.update("\x1f".join(sentence.words).encode("utf-8", "surrogatepass") + b"\x1e")
         return digest.hexdigest()

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from metacross.errors import DataError, ModelError
-from metacross.model.devices import device_named, precision_of
+from metacross.model.devices import autocast, resolve_device
 from metacross.model.encoder import (
-    PieceCodec,
+    EncoderTokenizer,
     embedding_parameters,
     encoder_of,
     head_dropout,
@@ -22,12 +22,12 @@ from metacross.model.losses import sentence_losses
 from metacross.settings import EncoderSettings, RunSettings
 from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
-from metacross.text.windows import Window, WordPieces, batch_of
+from metacross.text.windows import Window, WindowCutter, batch_of
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence as the tagger reads it; ``tag_ids`` is None where nobody labelled it."""
+    """A sentence as the tagger reads it; ``tag_ids`` is None where nobody labeled it."""
 
     windows: tuple[Window, ...]
     tag_ids: tuple[int, ...] | None
@@ -57,24 +57,24 @@ class TaggerBatch:
 class Tagger:
     """An encoder, dropout and one linear layer, over the BIO tags of some entity types.
 
-    Only the first piece of a word is labelled, trained on and scored.
+    Only the first piece of a word is labeled, trained on and scored.
     """
 
     def __init__(
         self,
         network: nn.Module,
-        codec: PieceCodec,
+        tokenizer: EncoderTokenizer,
         tag_set: TagSet,
         encoder: EncoderSettings,
         run: RunSettings,
     ) -> None:
-        self.device = device_named(run.device)
+        self.device = resolve_device(run.device)
         self.network = network.to(self.device)
-        self.codec = codec
+        self.tokenizer = tokenizer
         self.tag_set = tag_set
         self.precision = run.precision
-        self.word_pieces: WordPieces = codec.word_pieces(
-            longest=encoder.longest_window, overlap=encoder.overlap
+        self.window_cutter: WindowCutter = tokenizer.window_cutter(
+            longest=encoder.max_length, overlap=encoder.overlap
         )
         head_dropout(network).p = encoder.dropout
         freeze(network, encoder.frozen_layers)
@@ -85,12 +85,12 @@ class Tagger:
         }
 
     def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
-        """Cut sentences into windows, with the numbers of their tags where they are labelled."""
+        """Cut sentences into windows, with the numbers of their tags where they are labeled."""
         sentences = list(sentences)
         return [
             Example(windows, self._tag_ids(sentence))
             for sentence, windows in zip(
-                sentences, self.word_pieces.windows(sentences), strict=True
+                sentences, self.window_cutter.windows(sentences), strict=True
             )
         ]
 
@@ -104,17 +104,17 @@ class Tagger:
 
     def batch(self, examples: Sequence[Example]) -> TaggerBatch:
         """Pad examples to the longest window among them."""
-        arrays = batch_of([example.windows for example in examples], self.codec.special.pad)
+        arrays = batch_of([example.windows for example in examples], self.tokenizer.special.pad)
         tag_ids = [example.tag_ids for example in examples]
-        labelled = [own for own in tag_ids if own is not None]
-        flat = [tag_id for own in labelled for tag_id in own]
+        labeled = [own for own in tag_ids if own is not None]
+        flat = [tag_id for own in labeled for tag_id in own]
         return TaggerBatch(
             piece_ids=self._tensor(arrays.piece_ids),
             attention=self._tensor(arrays.attention),
             window_of_word=self._tensor(arrays.window_of_word),
             piece_of_word=self._tensor(arrays.piece_of_word),
             sentence_of_word=self._tensor(arrays.sentence_of_word),
-            tag_ids=self._tensor(flat) if len(labelled) == len(tag_ids) else None,
+            tag_ids=self._tensor(flat) if len(labeled) == len(tag_ids) else None,
             n_sentences=arrays.n_sentences,
         )
 
@@ -123,14 +123,14 @@ class Tagger:
 
     def logits(self, batch: TaggerBatch) -> Tensor:
         """The scores of all tags for every word. *Shape:* (words, tags)."""
-        with precision_of(self.precision, self.device):
+        with autocast(self.precision, self.device):
             scores = tag_logits(self.network, batch.piece_ids, batch.attention)
         return scores[batch.window_of_word, batch.piece_of_word].float()
 
     def loss(self, batch: TaggerBatch, *, max_weight: float) -> Tensor:
         """The mean of the sentences' losses. *Shape:* ()."""
         if batch.tag_ids is None:
-            raise DataError("expected labelled sentences to learn from, found unlabelled ones")
+            raise DataError("expected labeled sentences to learn from, found unlabeled ones")
         losses = sentence_losses(
             self.logits(batch),
             batch.tag_ids,
@@ -170,6 +170,6 @@ def _unused_parameters(network: nn.Module) -> Iterable[nn.Parameter]:
     return (parameter for name, parameter in named if "pool" in name)
 
 
-def unlabelled(example: Example) -> Example:
+def unlabeled(example: Example) -> Example:
     """The example without its tags, as a foreign sentence has none."""
     return replace(example, tag_ids=None)

@@ -1,4 +1,4 @@
-"""Compares two sets of results, cell by cell."""
+"""Compares two sets of results, result by result."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from metacross.errors import DataError
 from metacross.metrics.significance import Comparison, compare
-from metacross.study.predictions import Evidence, summed
-from metacross.study.results import Cell, StudyFolder
+from metacross.study.predictions import StoredPredictions, summed
+from metacross.study.results import Result, StudyFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Pair:
 
     system: str
     target: str
-    setting: str
+    fraction: float
     n_seeds: int
     ours: float
     theirs: float
@@ -29,17 +29,17 @@ class Pair:
 
 def paired(ours: StudyFolder, theirs: StudyFolder) -> list[Pair]:
     """All that both sets have."""
-    first, second = _by_place(ours.cells()), _by_place(theirs.cells())
+    first, second = _by_place(ours.results()), _by_place(theirs.results())
     for folder, found in ((ours.folder, first), (theirs.folder, second)):
         if not found:
             raise DataError(f"{folder}: expected results of a study, found none yet")
-    evidence = Evidence(ours), Evidence(theirs)
+    stored = StoredPredictions(ours), StoredPredictions(theirs)
     pairs = []
     for place in first:
         seeds = sorted(first[place].keys() & second.get(place, {}).keys())
         if seeds:
-            cells = [(first[place][seed], second[place][seed]) for seed in seeds]
-            pairs.append(_pair(cells, *evidence))
+            results = [(first[place][seed], second[place][seed]) for seed in seeds]
+            pairs.append(_pair(results, *stored))
     if not pairs:
         raise DataError(
             f"{theirs.folder}: expected results of a system, target and seed that "
@@ -48,9 +48,11 @@ def paired(ours: StudyFolder, theirs: StudyFolder) -> list[Pair]:
     return pairs
 
 
-def _pair(cells: Sequence[tuple[Cell, Cell]], ours: Evidence, theirs: Evidence) -> Pair:
-    first, second = [a for a, _ in cells], [b for _, b in cells]
-    if len({cell.digests["target corpus"] for cell in (*first, *second)}) > 1:
+def _pair(
+    results: Sequence[tuple[Result, Result]], ours: StoredPredictions, theirs: StoredPredictions
+) -> Pair:
+    first, second = [a for a, _ in results], [b for _, b in results]
+    if len({result.digests["target corpus"] for result in (*first, *second)}) > 1:
         raise DataError(
             f"{first[0].target}: expected the same sentences in both studies and for all seeds, "
             "found others; compare studies of the same target files"
@@ -60,16 +62,16 @@ def _pair(cells: Sequence[tuple[Cell, Cell]], ours: Evidence, theirs: Evidence) 
     return Pair(
         system=first[0].system,
         target=first[0].target,
-        setting=first[0].setting,
-        n_seeds=len(cells),
-        ours=sum(cell.f1 for cell in first) / len(cells),
-        theirs=sum(cell.f1 for cell in second) / len(cells),
+        fraction=first[0].fraction,
+        n_seeds=len(results),
+        ours=sum(result.f1 for result in first) / len(results),
+        theirs=sum(result.f1 for result in second) / len(results),
         comparison=comparison,
     )
 
 
-def _by_place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], dict[int, Cell]]:
-    found: dict[tuple[str, str, str], dict[int, Cell]] = {}
-    for cell in cells:
-        found.setdefault((cell.system, cell.target, cell.setting), {})[cell.seed] = cell
+def _by_place(results: Sequence[Result]) -> dict[tuple[str, str, float], dict[int, Result]]:
+    found: dict[tuple[str, str, float], dict[int, Result]] = {}
+    for result in results:
+        found.setdefault((result.system, result.target, result.fraction), {})[result.seed] = result
     return found

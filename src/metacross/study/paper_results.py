@@ -13,7 +13,7 @@ _TARGETS = ("es", "nl", "de", "fr", "zh")
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A system in a setting: F1 in points on each target, and the printed average of all five."""
+    """A system in a fraction: F1 in points on each target, and the printed average of all five."""
 
     f1s: dict[str, float]
     average: float
@@ -31,27 +31,27 @@ class PaperRow:
 
 
 _ROWS = {
-    ("zero-shot", "base"): (74.59, 79.57, 70.79, 50.89, 76.42, 70.45),
-    ("zero-shot", "ours"): (76.75, 80.44, 73.16, 55.30, 77.89, 72.71),
-    ("zero-shot", "without-max-loss"): (76.05, 79.50, 71.84, 52.64, 76.77, 71.36),
-    ("zero-shot", "without-masking"): (75.57, 80.38, 72.76, 54.29, 77.79, 72.16),
-    ("zero-shot", "without-max-loss-and-masking"): (75.33, 80.13, 71.49, 52.79, 76.50, 71.25),
-    ("1%", "base"): (76.83, 80.90, 73.22, 60.51, 79.72, 74.24),
-    ("1%", "ours"): (78.59, 82.72, 75.12, 61.71, 80.34, 75.70),
-    ("2%", "base"): (77.28, 81.54, 74.31, 64.43, 81.86, 75.88),
-    ("2%", "ours"): (79.54, 83.07, 75.64, 65.79, 82.58, 77.32),
-    ("5%", "base"): (78.74, 82.00, 75.48, 67.73, 85.11, 77.81),
-    ("5%", "ours"): (80.32, 83.72, 77.70, 69.19, 85.67, 79.32),
+    (0.0, "base"): (74.59, 79.57, 70.79, 50.89, 76.42, 70.45),
+    (0.0, "ours"): (76.75, 80.44, 73.16, 55.30, 77.89, 72.71),
+    (0.0, "without-max-loss"): (76.05, 79.50, 71.84, 52.64, 76.77, 71.36),
+    (0.0, "without-masking"): (75.57, 80.38, 72.76, 54.29, 77.79, 72.16),
+    (0.0, "without-max-loss-and-masking"): (75.33, 80.13, 71.49, 52.79, 76.50, 71.25),
+    (0.01, "base"): (76.83, 80.90, 73.22, 60.51, 79.72, 74.24),
+    (0.01, "ours"): (78.59, 82.72, 75.12, 61.71, 80.34, 75.70),
+    (0.02, "base"): (77.28, 81.54, 74.31, 64.43, 81.86, 75.88),
+    (0.02, "ours"): (79.54, 83.07, 75.64, 65.79, 82.58, 77.32),
+    (0.05, "base"): (78.74, 82.00, 75.48, 67.73, 85.11, 77.81),
+    (0.05, "ours"): (80.32, 83.72, 77.70, 69.19, 85.67, 79.32),
 }
 
 
-def paper_row(setting: str, system: str) -> PaperRow | None:
+def paper_row(fraction: float, system: str) -> PaperRow | None:
     """What the paper reports; None where it has no such row.
 
-    >>> paper_row("2%", "ours").f1s["zh"]
+    >>> paper_row(0.02, "ours").f1s["zh"]
     82.58
     """
-    values = _ROWS.get((setting, system))
+    values = _ROWS.get((fraction, system))
     if values is None:
         return None
     return PaperRow(dict(zip(_TARGETS, values[:-1], strict=True)), values[-1])

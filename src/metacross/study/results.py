@@ -1,4 +1,4 @@
-"""Keeps the results of a study: a line of JSON for each cell of its tables."""
+"""Keeps the results of a study: a line of JSON for each result of its tables."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metacross.metrics.scoring import Report, Score
 from metacross.study.plan import Study
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus, Span
-from metacross.text.writing import write_corpus, write_whole
+from metacross.text.writing import write_atomically, write_corpus
 
-Reading = Literal["plain", "adapted"]
+Mode = Literal["plain", "adapted"]
 
 
 class Record(BaseModel):
@@ -26,8 +26,8 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TrainingFacts(Record):
-    """How the model of a cell was trained.
+class TrainingSummary(Record):
+    """How the model of a result was trained.
 
     ``validations`` are steps with the F1 on the source language's dev corpus, and
     ``target_validations`` the same on each target, not adapted; they were not used for anything.
@@ -50,12 +50,12 @@ class TypeCounts(Record):
     gold: int
 
 
-class Cell(Record):
-    """A system with a seed on a target in a setting.
+class Result(Record):
+    """A system with a seed on a target in a fraction.
 
-    ``setting`` is ``zero-shot`` or the share of labelled target sentences, such as ``2%``.
-    ``readings`` has the counts by type without and, where the system adapts, with adaptation;
-    ``headline`` tells which of them the tables show. ``digests`` (source corpus, dev corpus, target
+    ``fraction`` is ``zero-shot`` or the fraction of labeled target sentences, such as ``2%``.
+    ``modes`` has the counts by type without and, where the system adapts, with adaptation;
+    ``reported_mode`` tells which of them the tables show. ``digests`` (source corpus, dev corpus, target
     corpus, encoder) and ``recipe`` tell what it was made of, ``key`` stands for all of that.
     """
 
@@ -63,20 +63,20 @@ class Cell(Record):
     system: str
     seed: int
     target: str
-    setting: str
-    types: tuple[str, ...]
-    headline: Reading
-    readings: dict[Reading, dict[str, TypeCounts]]
-    training: TrainingFacts
+    fraction: float
+    labels: tuple[str, ...]
+    reported_mode: Mode
+    modes: dict[Mode, dict[str, TypeCounts]]
+    training: TrainingSummary
     seconds: float
     digests: dict[str, str]
     versions: dict[str, str]
     machine: str
     recipe: dict[str, Any]
 
-    def score(self, reading: Reading | None = None) -> Score:
-        """All types together; None: the reading that the tables show."""
-        counts = self.readings[reading or self.headline].values()
+    def score(self, mode: Mode | None = None) -> Score:
+        """All labels together; None: the mode that the tables show."""
+        counts = self.modes[mode or self.reported_mode].values()
         return Score(
             sum(own.correct for own in counts),
             sum(own.predicted for own in counts),
@@ -93,28 +93,28 @@ def counts_of(report: Report) -> dict[str, TypeCounts]:
     """A report's counts as they are kept."""
     return {
         label: TypeCounts(correct=own.correct, predicted=own.predicted, gold=own.gold)
-        for label, own in report.by_type.items()
+        for label, own in report.by_label.items()
     }
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSentence:
-    """What a model found in a sentence, in each reading, and the source sentences it learned from,
+class SentencePredictions:
+    """What a model found in a sentence, in each mode, and the source sentences it learned from,
     by position, with their similarity.
     """
 
-    spans: dict[Reading, tuple[Span, ...]]
-    neighbours: tuple[tuple[int, float], ...]
+    spans: dict[Mode, tuple[Span, ...]]
+    neighbors: tuple[tuple[int, float], ...]
 
 
 class StudyFolder:
-    """A folder with ``results.jsonl``, the study, the predictions of each cell and the corpora."""
+    """A folder with ``results.jsonl``, the study, the predictions of each result and the corpora."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     @property
-    def results(self) -> Path:
+    def results_file(self) -> Path:
         """The lines."""
         return self.folder / "results.jsonl"
 
@@ -137,48 +137,50 @@ class StudyFolder:
                 f"{self.folder}: expected a folder for the study, but {problem.strerror}; choose "
                 "another with --output"
             ) from None
-        write_whole(self.study, [study.as_yaml()])
+        write_atomically(self.study, [study.as_yaml()])
 
-    def cells(self) -> list[Cell]:
-        """All cells so far; none where nothing was done yet."""
+    def results(self) -> list[Result]:
+        """All results so far; none where nothing was done yet."""
         return [
-            _cell_of(line, f"{self.results}:{number}")
-            for number, line in enumerate(_lines_of(self.results), start=1)
+            _cell_of(line, f"{self.results_file}:{number}")
+            for number, line in enumerate(_lines_of(self.results_file), start=1)
         ]
 
     def done(self) -> set[str]:
-        """The keys of the cells that are done."""
-        return {path.stem for path in self._cell_files()} | {cell.key for cell in self.cells()}
+        """The keys of the results that are done."""
+        return {path.stem for path in self._cell_files()} | {
+            result.key for result in self.results()
+        }
 
-    def add(self, cell: Cell, sentences: Sequence[LabelledSentence]) -> None:
-        """Keep a cell and what the model found.
+    def add(self, result: Result, sentences: Sequence[SentencePredictions]) -> None:
+        """Keep a result and what the model found.
 
-        Each cell has a file of its own, so that several processes can work on one study.
+        Each result has a file of its own, so that several processes can work on one study.
         """
-        path = self._predictions(cell)
-        for folder in (path.parent, self._cell(cell.key).parent):
+        path = self._predictions(result)
+        for folder in (path.parent, self._cell(result.key).parent):
             folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (_sentence_line(sentence) for sentence in sentences))
-        write_whole(self._cell(cell.key), [cell.model_dump_json() + "\n"])
-        self.arrange([*(own.key for own in self.cells()), cell.key])
+        write_atomically(path, (_sentence_line(sentence) for sentence in sentences))
+        write_atomically(self._cell(result.key), [result.model_dump_json() + "\n"])
+        self.arrange([*(own.key for own in self.results()), result.key])
 
     def arrange(self, order: Sequence[str]) -> None:
-        """Write the lines: those of other studies first, then the cells with these keys, in this
-        order, since of two cells for the same place the later counts.
+        """Write the lines: those of other studies first, then the results with these keys, in this
+        order, since of two results for the same place the later counts.
         """
-        lines = {cell.key: cell.model_dump_json() + "\n" for cell in self.cells()}
+        lines = {result.key: result.model_dump_json() + "\n" for result in self.results()}
         for path in self._cell_files():
             lines[path.stem] = path.read_text(encoding="utf-8")
         last = [key for key in dict.fromkeys(order) if key in lines]
         first = [key for key in lines if key not in set(last)]
-        write_whole(self.results, (lines[key] for key in (*first, *last)))
+        write_atomically(self.results_file, (lines[key] for key in (*first, *last)))
 
     def _cell_files(self) -> list[Path]:
-        return sorted((self.folder / "cells").glob("*.json"))
+        return sorted((self.folder / "results").glob("*.json"))
 
-    def sentences(self, cell: Cell) -> list[LabelledSentence] | None:
-        """What the model of a cell found; None where only the results were kept."""
-        path = self._predictions(cell)
+    def sentences(self, result: Result) -> list[SentencePredictions] | None:
+        """What the model of a result found; None where only the results were kept."""
+        path = self._predictions(result)
         if not path.exists():
             return None
         return [
@@ -198,19 +200,19 @@ class StudyFolder:
         path = self._corpus(digest)
         return read_corpus(path) if path.exists() else None
 
-    def _predictions(self, cell: Cell) -> Path:
-        return self.folder / "predictions" / f"{cell.key}.jsonl"
+    def _predictions(self, result: Result) -> Path:
+        return self.folder / "predictions" / f"{result.key}.jsonl"
 
     def _cell(self, key: str) -> Path:
-        return self.folder / "cells" / f"{key}.json"
+        return self.folder / "results" / f"{key}.json"
 
     def _corpus(self, digest: str) -> Path:
         return self.folder / "corpora" / f"{digest[:16]}.jsonl"
 
 
-def _cell_of(line: str, place: str) -> Cell:
+def _cell_of(line: str, place: str) -> Result:
     try:
-        return Cell.model_validate_json(line)
+        return Result.model_validate_json(line)
     except ValidationError as problem:
         reason = problem.errors()[0]
         where = ".".join(map(str, reason["loc"])) or "the line"
@@ -219,13 +221,13 @@ def _cell_of(line: str, place: str) -> Cell:
         ) from None
 
 
-def _sentence_line(sentence: LabelledSentence) -> str:
+def _sentence_line(sentence: SentencePredictions) -> str:
     spans = {
-        reading: [[span.start, span.end, span.label] for span in own]
-        for reading, own in sentence.spans.items()
+        mode: [[span.start, span.end, span.label] for span in own]
+        for mode, own in sentence.spans.items()
     }
-    neighbours = [[position, round(similarity, 4)] for position, similarity in sentence.neighbours]
-    return json.dumps({"spans": spans, "neighbours": neighbours}, ensure_ascii=False) + "\n"
+    neighbors = [[position, round(similarity, 4)] for position, similarity in sentence.neighbors]
+    return json.dumps({"spans": spans, "neighbors": neighbors}, ensure_ascii=False) + "\n"
 
 
 def _lines_of(path: Path) -> list[str]:
@@ -238,7 +240,7 @@ def _lines_of(path: Path) -> list[str]:
         raise DataError(f"{path}: expected lines of a study, but {problem}; remove it") from None
 
 
-def _sentence_of(line: str, place: str) -> LabelledSentence:
+def _sentence_of(line: str, place: str) -> SentencePredictions:
     try:
         return _sentence_from(json.loads(line))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -248,11 +250,11 @@ def _sentence_of(line: str, place: str) -> LabelledSentence:
         ) from None
 
 
-def _sentence_from(values: dict[str, Any]) -> LabelledSentence:
-    return LabelledSentence(
+def _sentence_from(values: dict[str, Any]) -> SentencePredictions:
+    return SentencePredictions(
         spans={
-            reading: tuple(Span(start, end, label) for start, end, label in own)
-            for reading, own in values["spans"].items()
+            mode: tuple(Span(start, end, label) for start, end, label in own)
+            for mode, own in values["spans"].items()
         },
-        neighbours=tuple((position, similarity) for position, similarity in values["neighbours"]),
+        neighbors=tuple((position, similarity) for position, similarity in values["neighbors"]),
     )

@@ -14,208 +14,205 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from metacross.adaptation.evaluation import f1_on
-from metacross.adaptation.ner_model import Recogniser, load
+from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.prediction import Prediction
 from metacross.metrics.scoring import score
-from metacross.model.encoder import fingerprint, load_encoder
-from metacross.study.plan import Target, Unit, setting_name
+from metacross.model.encoder import load_encoder, weights_digest
+from metacross.study.plan import SystemRun, Target
 from metacross.study.results import (
-    Cell,
-    LabelledSentence,
-    Reading,
+    Mode,
+    Result,
+    SentencePredictions,
     StudyFolder,
-    TrainingFacts,
+    TrainingSummary,
     counts_of,
 )
-from metacross.study.target_curves import TargetProbe
+from metacross.study.target_curves import TargetCurves
 from metacross.text.sentence import Corpus
-from metacross.training.loop import Watcher
+from metacross.training.loop import Callback
 from metacross.training.run_folder import AFTER_TRAINING, RunFolder, corpus_digest
 from metacross.training.train import fine_tune_model, train_model
 
 _STRETCHES = 40  # points of a learning curve
 
 
-class StudyWatcher(Watcher, Protocol):
+class StudyCallback(Callback, Protocol):
     """Is told how a study goes."""
 
-    def unit_begun(self, unit: Unit) -> None:
+    def on_system_begin(self, system_run: SystemRun) -> None:
         """The next system is taken up."""
 
     def scoring(self, what: str, n_done: int, n_all: int) -> None:
-        """Sentences of a target are labelled."""
+        """Sentences of a target are labeled."""
 
-    def cell_done(self, cell: Cell) -> None:
+    def on_result(self, planned: Result) -> None:
         """A result is there."""
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedCell:
+class PlannedResult:
     """A result to be had."""
 
-    unit: Unit
+    system_run: SystemRun
     target: Target
-    share: float
+    fraction: float
     digests: Mapping[str, str]
-
-    @property
-    def setting(self) -> str:
-        """As in the results."""
-        return setting_name(self.share)
 
     @property
     def key(self) -> str:
         """As in the results."""
-        return self.unit.key(self.digests, self.setting)
+        return self.system_run.key(self.digests, self.fraction)
 
 
-def planned(units: Sequence[Unit]) -> list[PlannedCell]:
-    """All cells of a study in their order."""
-    cells = []
-    known: dict[int, str] = {}  # each corpus is in many units
+def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
+    """All planned_results of a study in their order."""
+    planned_results = []
+    known: dict[int, str] = {}  # each corpus is in many system_runs
 
     def digest(corpus: Corpus) -> str:
         if id(corpus) not in known:
             known[id(corpus)] = corpus_digest(corpus)
         return known[id(corpus)]
 
-    for unit in units:
-        encoder = {"encoder": _encoder_digest(unit.settings.encoder.name)}
-        for target, share in unit.parts:
-            digests = {what: digest(corpus) for what, corpus in unit.corpora(target).items()}
-            cells.append(PlannedCell(unit, target, share, digests | encoder))
-    return cells
+    for system_run in system_runs:
+        encoder = {"encoder": _encoder_digest(system_run.settings.encoder.name)}
+        for target, fraction in system_run.parts:
+            digests = {what: digest(corpus) for what, corpus in system_run.corpora(target).items()}
+            planned_results.append(PlannedResult(system_run, target, fraction, digests | encoder))
+    return planned_results
 
 
 @cache
 def _encoder_digest(name: str) -> str:
-    return fingerprint(load_encoder(name).network)
+    return weights_digest(load_encoder(name).network)
 
 
-def run_unit(
-    unit: Unit,
-    cells: Sequence[PlannedCell],
+def run_system(
+    system_run: SystemRun,
+    planned_results: Sequence[PlannedResult],
     folder: StudyFolder,
-    watcher: StudyWatcher,
+    callback: StudyCallback,
     *,
-    probe_sentences: int,
+    curve_sentences: int,
 ) -> None:
-    """Train a system, unless that is done, and score it in its cells that are not done."""
+    """Train a system, unless that is done, and score it in its planned_results that are not done."""
     done = folder.done()
-    missing = [cell for cell in cells if cell.key not in done]
+    missing = [planned for planned in planned_results if planned.key not in done]
     if not missing:
         return
-    watcher.unit_begun(unit)
-    run_folder = folder.runs / unit.folder
-    probe = TargetProbe(unit.targets, run_folder / "training" / "targets.jsonl", probe_sentences)
+    callback.on_system_begin(system_run)
+    run_folder = folder.runs / system_run.folder
+    probe = TargetCurves(
+        system_run.targets, run_folder / "training" / "targets.jsonl", curve_sentences
+    )
     model = train_model(
-        unit.source,
-        unit.dev,
-        unit.training,
+        system_run.source,
+        system_run.dev,
+        system_run.training,
         run_folder,
-        dev_score=f1_on(unit.dev),
-        watchers=[watcher, probe],
+        dev_score=f1_on(system_run.dev),
+        callbacks=[callback, probe],
         also=probe.look,
     )
-    if unit.settings != unit.training:
-        model = _loaded(unit, run_folder)
+    if system_run.settings != system_run.training:
+        model = _loaded(system_run, run_folder)
     facts = _facts(RunFolder(run_folder), probe)
-    for cell in missing:
+    for planned in missing:
         began = time.monotonic()
-        own = model if cell.share == 0 else _fine_tuned(cell, run_folder, watcher)
-        readings, sentences = _labelled(own, cell, watcher)
+        own = model if planned.fraction == 0 else _fine_tuned(planned, run_folder, callback)
+        modes, sentences = _labeled(own, planned, callback)
         seconds = time.monotonic() - began
-        folder.add_corpus(cell.digests["source corpus"], unit.source)
-        folder.add_corpus(cell.digests["target corpus"], cell.target.corpus)
-        result = _cell(cell, readings, facts, seconds)
+        folder.add_corpus(planned.digests["source corpus"], system_run.source)
+        folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
+        result = _cell(planned, modes, facts, seconds)
         folder.add(result, sentences)
-        watcher.cell_done(result)
+        callback.on_result(result)
 
 
-def _fine_tuned(cell: PlannedCell, run_folder: Path, watcher: Watcher) -> Recogniser:
-    train = cell.target.train
+def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: Callback) -> NerModel:
+    train = planned.target.train
     if train is None:
-        raise ValueError("a share of a corpus that is not there")
-    n_sentences = max(1, round(cell.share * len(train)))
-    unit = cell.unit
-    prefix = "" if unit.system == unit.trained_as else f"{unit.system}-"
-    output = run_folder / f"{prefix}{cell.target.name}-{cell.setting.rstrip('%')}"
+        raise ValueError("a fraction of a corpus that is not there")
+    n_sentences = max(1, round(planned.fraction * len(train)))
+    system_run = planned.system_run
+    prefix = "" if system_run.system == system_run.trained_as else f"{system_run.system}-"
+    output = run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}"
     return fine_tune_model(
-        _loaded(unit, run_folder),
+        _loaded(system_run, run_folder),
         train,
         output,
         n_sentences=n_sentences,
-        seed=cell.unit.seed,
-        watchers=[watcher],
+        seed=planned.system_run.seed,
+        callbacks=[callback],
     )
 
 
-def _loaded(unit: Unit, run_folder: Path) -> Recogniser:
-    """The model of a training, with the unit's own settings of what comes after it."""
-    values = unit.settings.model_dump(mode="json")
+def _loaded(system_run: SystemRun, run_folder: Path) -> NerModel:
+    """The model of a training, with the system_run's own settings of what comes after it."""
+    values = system_run.settings.model_dump(mode="json")
     own = [
         f"{section}.{key}={json.dumps(value)}"
         for section in AFTER_TRAINING
         for key, value in values[section].items()
     ]
-    return load(run_folder, device=unit.settings.run.device, settings=own)
+    return load(run_folder, device=system_run.settings.run.device, settings=own)
 
 
-def _labelled(
-    model: Recogniser, cell: PlannedCell, watcher: StudyWatcher
-) -> tuple[dict[Reading, Any], list[LabelledSentence]]:
-    """The counts and the spans of each reading."""
-    corpus = cell.target.corpus
-    wanted: list[Reading] = ["plain", "adapted"] if model.adapts else ["plain"]
-    found: dict[Reading, list[Prediction]] = {}
-    for reading in wanted:
+def _labeled(
+    model: NerModel, planned: PlannedResult, callback: StudyCallback
+) -> tuple[dict[Mode, Any], list[SentencePredictions]]:
+    """The counts and the spans of each mode."""
+    corpus = planned.target.corpus
+    wanted: list[Mode] = ["plain", "adapted"] if model.adapts else ["plain"]
+    found: dict[Mode, list[Prediction]] = {}
+    for mode in wanted:
 
-        def progress(n_done: int, reading: Reading = reading) -> None:
-            watcher.scoring(f"{cell.target.name}, {reading}", n_done, len(corpus))
+        def progress(n_done: int, mode: Mode = mode) -> None:
+            callback.scoring(f"{planned.target.name}, {mode}", n_done, len(corpus))
 
-        adapt = reading == "adapted"
-        found[reading] = list(model.predict_all(corpus, adapt=adapt, progress=progress))
-    readings = {
-        reading: counts_of(score(corpus, Corpus(tuple(own.labelled for own in predictions))))
-        for reading, predictions in found.items()
+        adapt = mode == "adapted"
+        found[mode] = list(model.predict_all(corpus, adapt=adapt, progress=progress))
+    modes = {
+        mode: counts_of(score(corpus, Corpus(tuple(own.labeled for own in predictions))))
+        for mode, predictions in found.items()
     }
     sentences = [
-        LabelledSentence(
-            spans={reading: found[reading][i].spans for reading in wanted},
-            neighbours=tuple((n.position, n.similarity) for n in found[wanted[-1]][i].neighbours),
+        SentencePredictions(
+            spans={mode: found[mode][i].spans for mode in wanted},
+            neighbors=tuple((n.position, n.similarity) for n in found[wanted[-1]][i].neighbors),
         )
         for i in range(len(corpus))
     ]
-    return readings, sentences
+    return modes, sentences
 
 
 def _cell(
-    cell: PlannedCell, readings: Mapping[Reading, Any], facts: TrainingFacts, seconds: float
-) -> Cell:
+    planned: PlannedResult, modes: Mapping[Mode, Any], facts: TrainingSummary, seconds: float
+) -> Result:
     packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
-    return Cell(
-        key=cell.key,
-        system=cell.unit.system,
-        seed=cell.unit.seed,
-        target=cell.target.name,
-        setting=cell.setting,
-        types=cell.unit.types,
-        headline="adapted" if "adapted" in readings else "plain",
-        readings=dict(readings),
+    return Result(
+        key=planned.key,
+        system=planned.system_run.system,
+        seed=planned.system_run.seed,
+        target=planned.target.name,
+        fraction=planned.fraction,
+        labels=planned.system_run.labels,
+        reported_mode="adapted" if "adapted" in modes else "plain",
+        modes=dict(modes),
         training=facts,
         seconds=round(seconds, 1),
-        digests=dict(cell.digests),
+        digests=dict(planned.digests),
         versions={name: version(name) for name in packages},
         machine=f"{platform.system()} {platform.machine()}",
-        recipe=cell.unit.settings.model_dump(mode="json"),
+        recipe=planned.system_run.settings.model_dump(mode="json"),
     )
 
 
-def _facts(run_folder: RunFolder, probe: TargetProbe) -> TrainingFacts:
+def _facts(run_folder: RunFolder, probe: TargetCurves) -> TrainingSummary:
     record = json.loads(run_folder.record.read_text(encoding="utf-8"))
     log = [json.loads(line) for line in run_folder.log.read_text(encoding="utf-8").splitlines()]
     losses = [(line["step"], line["loss"]) for line in log if "loss" in line]
-    return TrainingFacts(
+    return TrainingSummary(
         folder=run_folder.folder.name,
         seconds=record["seconds"],
         best_step=record["best_step"],

@@ -1,4 +1,4 @@
-"""Arranges the cells of a study by setting, system, target and seed."""
+"""Arranges the results of a study by fraction, system, target and seed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from metacross.study.results import Cell, Reading
+from metacross.study.results import Mode, Result
 
-Seeds: TypeAlias = Mapping[int, Cell]
-"""The cells of a place of a table, by seed."""
+Seeds: TypeAlias = Mapping[int, Result]
+"""The results of a place of a table, by seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,59 +35,64 @@ class ResultsGrid:
     same place and seed replaced.
     """
 
-    cells: tuple[Cell, ...]
+    results: tuple[Result, ...]
     replaced: int
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> ResultsGrid:
+    def of(cls, results: Sequence[Result]) -> ResultsGrid:
         """The grid of a study; what was measured last counts."""
-        last = {(cell.setting, cell.system, cell.target, cell.seed): cell for cell in cells}
-        return cls(tuple(last.values()), len(cells) - len(last))
+        last = {
+            (result.fraction, result.system, result.target, result.seed): result
+            for result in results
+        }
+        return cls(tuple(last.values()), len(results) - len(last))
 
     @property
-    def settings(self) -> list[str]:
-        """Zero-shot first, then by the share of labelled sentences."""
-        return sorted({cell.setting for cell in self.cells}, key=_share)
+    def fractions(self) -> list[float]:
+        """Zero-shot (0.0) first."""
+        return sorted({result.fraction for result in self.results})
 
     @property
     def targets(self) -> list[str]:
         """All targets, in the order of the results."""
-        return _in_order(cell.target for cell in self.cells)
+        return _in_order(result.target for result in self.results)
 
     @property
     def seeds(self) -> list[int]:
         """All seeds."""
-        return sorted({cell.seed for cell in self.cells})
+        return sorted({result.seed for result in self.results})
 
-    def systems(self, setting: str | None = None) -> list[str]:
-        """The systems of a setting, in the order of the results; None: of all settings."""
-        return _in_order(c.system for c in self.cells if setting is None or c.setting == setting)
+    def systems(self, fraction: float | None = None) -> list[str]:
+        """The systems of a fraction, in the order of the results; None: of all settings."""
+        return _in_order(
+            c.system for c in self.results if fraction is None or c.fraction == fraction
+        )
 
-    def targets_in(self, setting: str) -> list[str]:
-        """The targets of a setting."""
-        there = {cell.target for cell in self.cells if cell.setting == setting}
+    def targets_in(self, fraction: float) -> list[str]:
+        """The targets of a fraction."""
+        there = {result.target for result in self.results if result.fraction == fraction}
         return [target for target in self.targets if target in there]
 
-    def at(self, setting: str, system: str, target: str) -> Seeds:
-        """The cells of a place; none where it was not measured yet."""
-        place = (setting, system, target)
-        found = [c for c in self.cells if (c.setting, c.system, c.target) == place]
-        return {cell.seed: cell for cell in sorted(found, key=lambda cell: cell.seed)}
+    def at(self, fraction: float, system: str, target: str) -> Seeds:
+        """The results of a place; none where it was not measured yet."""
+        place = (fraction, system, target)
+        found = [c for c in self.results if (c.fraction, c.system, c.target) == place]
+        return {result.seed: result for result in sorted(found, key=lambda result: result.seed)}
 
-    def shared_targets(self, setting: str) -> list[str]:
-        """The targets that all systems of a setting have: what the average is taken over."""
+    def shared_targets(self, fraction: float) -> list[str]:
+        """The targets that all systems of a fraction have: what the average is taken over."""
         return [
             target
-            for target in self.targets_in(setting)
-            if all(self.at(setting, system, target) for system in self.systems(setting))
+            for target in self.targets_in(fraction)
+            if all(self.at(fraction, system, target) for system in self.systems(fraction))
         ]
 
-    def most_seeds(self, setting: str) -> int:
-        """How many seeds the best measured place of a setting has."""
+    def most_seeds(self, fraction: float) -> int:
+        """How many seeds the best measured place of a fraction has."""
         places = [
-            self.at(setting, system, target)
-            for system in self.systems(setting)
-            for target in self.targets_in(setting)
+            self.at(fraction, system, target)
+            for system in self.systems(fraction)
+            for target in self.targets_in(fraction)
         ]
         return max(map(len, places))
 
@@ -102,25 +107,25 @@ class ResultsGrid:
         """The system whose adaptation is looked into: ours, or else the last that adapts; None
         where none does.
         """
-        adapting = _in_order(c.system for c in self.cells if "adapted" in c.readings)
+        adapting = _in_order(c.system for c in self.results if "adapted" in c.modes)
         return "ours" if "ours" in adapting else next(reversed(adapting), None)
 
 
-def spread(cells: Seeds, reading: Reading | None = None) -> Spread | None:
-    """The mean over seeds in a reading, None: the one that the tables show. None comes back where
-    there are no cells.
+def spread(results: Seeds, mode: Mode | None = None) -> Spread | None:
+    """The mean over seeds in a mode, None: the one that the tables show. None comes back where
+    there are no results.
     """
-    return Spread.of([cell.score(reading).f1 for cell in cells.values()]) if cells else None
+    return Spread.of([result.score(mode).f1 for result in results.values()]) if results else None
 
 
-def average(grid: ResultsGrid, setting: str, system: str) -> Spread | None:
+def average(grid: ResultsGrid, fraction: float, system: str) -> Spread | None:
     """The mean of a system's means over the shared targets. It varies as the averages of the seeds
     do that have all of these targets. None where no target is shared.
     """
-    places = [grid.at(setting, system, target) for target in grid.shared_targets(setting)]
+    places = [grid.at(fraction, system, target) for target in grid.shared_targets(fraction)]
     if not places:
         return None
-    means = [Spread.of([cell.f1 for cell in place.values()]).mean for place in places]
+    means = [Spread.of([result.f1 for result in place.values()]).mean for place in places]
     whole = sorted(set.intersection(*(set(place) for place in places)))
     by_seed = [statistics.fmean(place[seed].f1 for place in places) for seed in whole]
     deviation = Spread.of(by_seed).deviation if by_seed else None
@@ -129,14 +134,3 @@ def average(grid: ResultsGrid, setting: str, system: str) -> Spread | None:
 
 def _in_order(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-def _share(setting: str) -> tuple[int, float, str]:
-    """What settings are sorted by: zero-shot, shares, anything else by name."""
-    if setting == "zero-shot":
-        return (0, 0.0, "")
-    number = setting.removesuffix("%")
-    try:
-        return (1, float(number), "")
-    except ValueError:
-        return (2, 0.0, setting)

@@ -15,7 +15,7 @@ from metacross.text.sentence import Corpus
 from metacross.training.loop import StepResult
 
 
-class TargetProbe:
+class TargetCurves:
     """Scores some sentences of each target at every validation, for the report only."""
 
     def __init__(self, targets: Sequence[Target], path: Path, n_sentences: int) -> None:

@@ -10,58 +10,66 @@ from pathlib import Path
 
 from metacross.adaptation.evaluation import f1_on
 from metacross.model.model_folder import is_model_folder
-from metacross.settings import Settings, with_overrides
-from metacross.study.plan import Unit
-from metacross.study.run_study import PlannedCell
+from metacross.settings import Settings, settings_with
+from metacross.study.plan import SystemRun
+from metacross.study.run_study import PlannedResult
 from metacross.text.sentence import Corpus
 from metacross.training.train import train_model
 
 _STEPS, _SENTENCES = 4, 24
 
 
-def seconds_of(cells: Sequence[PlannedCell], runs: Path, probe_sentences: int) -> float:
-    """About how long the given cells take on this machine, with the trainings that are not in the
+def seconds_of(planned_results: Sequence[PlannedResult], runs: Path, curve_sentences: int) -> float:
+    """About how long the given planned_results take on this machine, with the trainings that are not in the
     folder ``runs`` yet.
 
     Every system is trained for a few steps and labels a few sentences; fine-tuning is not counted.
     """
     total = 0.0
-    trained = {cell.unit.folder for cell in cells if is_model_folder(runs / cell.unit.folder)}
+    trained = {
+        planned.system_run.folder
+        for planned in planned_results
+        if is_model_folder(runs / planned.system_run.folder)
+    }
     speeds: dict[str, tuple[float, float, float]] = {}
-    for unit in _units(cells):
-        if unit.system not in speeds:
-            speeds[unit.system] = _speed(unit)
-        step, sentence, plain = speeds[unit.system]
-        settings = unit.settings
+    for system_run in _units(planned_results):
+        if system_run.system not in speeds:
+            speeds[system_run.system] = _speed(system_run)
+        step, sentence, plain = speeds[system_run.system]
+        settings = system_run.settings
         meta = settings.run.method == "meta"
         n_steps = settings.meta.steps if meta else settings.direct.steps
-        n_validated = len(unit.dev) + probe_sentences * len(unit.targets)
+        n_validated = len(system_run.dev) + curve_sentences * len(system_run.targets)
         n_validations = -(-n_steps // settings.run.validate_every)
-        if unit.folder not in trained:
+        if system_run.folder not in trained:
             total += step * n_steps + plain * n_validated * n_validations
-            trained.add(unit.folder)
-        for cell in cells:
-            if cell.unit is unit:
-                total += (plain if cell.share else sentence) * len(cell.target.corpus)
+            trained.add(system_run.folder)
+        for planned in planned_results:
+            if planned.system_run is system_run:
+                total += (plain if planned.fraction else sentence) * len(planned.target.corpus)
     return total
 
 
-def _units(cells: Iterable[PlannedCell]) -> list[Unit]:
-    return list({id(cell.unit): cell.unit for cell in cells}.values())
+def _units(planned_results: Iterable[PlannedResult]) -> list[SystemRun]:
+    return list(
+        {id(planned.system_run): planned.system_run for planned in planned_results}.values()
+    )
 
 
-def _speed(unit: Unit) -> tuple[float, float, float]:
+def _speed(system_run: SystemRun) -> tuple[float, float, float]:
     """Seconds for a step, for a sentence of a target, and for one at a validation."""
     marks: list[float] = []
-    few = replace(unit.targets[0].corpus, sentences=unit.targets[0].corpus.sentences[:_SENTENCES])
+    few = replace(
+        system_run.targets[0].corpus, sentences=system_run.targets[0].corpus.sentences[:_SENTENCES]
+    )
     with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
         model = train_model(
-            unit.source,
-            few_of(unit.dev),
-            _short(unit.settings),
+            system_run.source,
+            few_of(system_run.dev),
+            _short(system_run.settings),
             folder,
-            dev_score=f1_on(few_of(unit.dev)),
-            watchers=[_Clock(marks)],
+            dev_score=f1_on(few_of(system_run.dev)),
+            callbacks=[_Clock(marks)],
         )
         began = time.monotonic()
         list(model.predict_all(few, adapt=False))
@@ -74,13 +82,13 @@ def _speed(unit: Unit) -> tuple[float, float, float]:
 
 def few_of(corpus: Corpus) -> Corpus:
     """The first sentences with entities among them."""
-    labelled = [sentence for sentence in corpus if sentence.spans][:_SENTENCES]
-    return replace(corpus, sentences=tuple(labelled))
+    labeled = [sentence for sentence in corpus if sentence.spans][:_SENTENCES]
+    return replace(corpus, sentences=tuple(labeled))
 
 
 def _short(settings: Settings) -> Settings:
     changes = [f"meta.steps={_STEPS}", f"direct.steps={_STEPS}"]
-    return Settings.model_validate(with_overrides(settings.model_dump(), changes))
+    return settings_with(settings, changes)
 
 
 class _Clock:

@@ -153,6 +153,6 @@ def _row(line: str, number: int, source: str, form: _Form, log: ReadingLog) -> _
 
 def _sentence(rows: list[_Row], source: str, log: ReadingLog) -> Sentence:
     numbers, words, tags = zip(*rows, strict=True)
-    labelled = tags[0] is not None
-    spans = log.spans(tags, source, numbers) if labelled else None
+    labeled = tags[0] is not None
+    spans = log.spans(tags, source, numbers) if labeled else None
     return Sentence(words, spans, origin=Origin(source, numbers[0]))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from metacross.text.known_datasets import Published, published_counts
+from metacross.text.known_datasets import KnownDataset, known_dataset
 from metacross.text.sentence import Corpus
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class CorpusSummary:
     """What a corpus holds.
 
     ``published`` is None where the corpus is no known one, ``longest_place`` says where the
@@ -23,7 +23,7 @@ class Inspection:
     longest_place: str
     without_entities: int
     duplicates: int
-    published: Published | None
+    published: KnownDataset | None
 
     @property
     def comparable_sentences(self) -> int:
@@ -57,21 +57,21 @@ class Pair:
     only_in_second: tuple[str, ...]
 
 
-def inspect(corpus: Corpus) -> Inspection:
+def summarize(corpus: Corpus) -> CorpusSummary:
     """Look through a corpus."""
     longest = max(corpus, key=lambda sentence: len(sentence.words))
-    return Inspection(
+    return CorpusSummary(
         corpus=corpus,
         longest=len(longest.words),
         longest_place=longest.place,
         without_entities=sum(not sentence.spans for sentence in corpus),
         duplicates=len(corpus) - len({sentence.words for sentence in corpus}),
-        published=published_counts(corpus),
+        published=known_dataset(corpus),
     )
 
 
 def pairs(corpora: Sequence[Corpus]) -> list[Pair]:
-    """Compare every two corpora. Types are compared between labelled ones only."""
+    """Compare every two corpora. Types are compared between labeled ones only."""
     return [_pair(first, second) for first, second in combinations(corpora, 2)]
 
 
@@ -80,8 +80,8 @@ def _pair(first: Corpus, second: Corpus) -> Pair:
     shared = sum(sentence.words in in_first for sentence in second)
     only_in_first: tuple[str, ...] = ()
     only_in_second: tuple[str, ...] = ()
-    if first.labelled and second.labelled:
-        first_types, second_types = {*first.entities_by_type}, {*second.entities_by_type}
+    if first.labeled and second.labeled:
+        first_types, second_types = {*first.entities_by_label}, {*second.entities_by_label}
         only_in_first = tuple(sorted(first_types - second_types))
         only_in_second = tuple(sorted(second_types - first_types))
     return Pair(first, second, shared, only_in_first, only_in_second)

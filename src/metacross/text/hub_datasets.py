@@ -1,4 +1,4 @@
-"""Reads labelled sentences through the Hugging Face ``datasets`` library."""
+"""Reads labeled sentences through the Hugging Face ``datasets`` library."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from metacross.text.sentence import Corpus
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class KnownDataset:
     """Counts of a data set's part; English and German count document starts as sentences."""
 
     title: str
@@ -28,22 +28,22 @@ class Published:
 
 _C02, _C03, _EUROPEANA, _MSRA = "CoNLL-2002", "CoNLL-2003", "Europeana Newspapers", "MSRA"
 _TABLE = (
-    Published(_C03, "en", "train", 14_987, 23_499),
-    Published(_C03, "en", "dev", 3_466, 5_942),
-    Published(_C03, "en", "test", 3_684, 5_648),
-    Published(_C03, "de", "train", 12_705, 11_851),
-    Published(_C03, "de", "dev", 3_068, 4_833),
-    Published(_C03, "de", "test", 3_160, 3_673),
-    Published(_C02, "es", "train", 8_323, 18_798),
-    Published(_C02, "es", "dev", 1_915, 4_351),
-    Published(_C02, "es", "test", 1_517, 3_558),
-    Published(_C02, "nl", "train", 15_806, 13_344),
-    Published(_C02, "nl", "dev", 2_895, 2_616),
-    Published(_C02, "nl", "test", 5_195, 3_941),
-    Published(_EUROPEANA, "fr", "train", 9_527, 7_899),
-    Published(_EUROPEANA, "fr", "test", 2_375, 1_984),
-    Published(_MSRA, "zh", "train", 46_306, 72_864),
-    Published(_MSRA, "zh", "test", 4_361, 5_478),
+    KnownDataset(_C03, "en", "train", 14_987, 23_499),
+    KnownDataset(_C03, "en", "dev", 3_466, 5_942),
+    KnownDataset(_C03, "en", "test", 3_684, 5_648),
+    KnownDataset(_C03, "de", "train", 12_705, 11_851),
+    KnownDataset(_C03, "de", "dev", 3_068, 4_833),
+    KnownDataset(_C03, "de", "test", 3_160, 3_673),
+    KnownDataset(_C02, "es", "train", 8_323, 18_798),
+    KnownDataset(_C02, "es", "dev", 1_915, 4_351),
+    KnownDataset(_C02, "es", "test", 1_517, 3_558),
+    KnownDataset(_C02, "nl", "train", 15_806, 13_344),
+    KnownDataset(_C02, "nl", "dev", 2_895, 2_616),
+    KnownDataset(_C02, "nl", "test", 5_195, 3_941),
+    KnownDataset(_EUROPEANA, "fr", "train", 9_527, 7_899),
+    KnownDataset(_EUROPEANA, "fr", "test", 2_375, 1_984),
+    KnownDataset(_MSRA, "zh", "train", 46_306, 72_864),
+    KnownDataset(_MSRA, "zh", "test", 4_361, 5_478),
 )
 
 # The first two sentences tell a part of a data set from all others; their digests hold no text.
@@ -69,7 +69,7 @@ _SET_WORDS = {
 }
 
 
-def published_counts(corpus: Corpus) -> Published | None:
+def known_dataset(corpus: Corpus) -> KnownDataset | None:
     """The published counts of a corpus, known by how it opens or by the name of its file; None
     where it is none of the known ones.
     """
@@ -84,7 +84,7 @@ def _opening_digest(corpus: Corpus) -> str:
     return hashlib.sha256(opening.encode()).hexdigest()[:16]
 
 
-def _by_name(source: str) -> Published | None:
+def _by_name(source: str) -> KnownDataset | None:
     """``eng.testa``, or a path such as ``conll2003/en/dev.txt``."""
     path = Path(source.lower())
     shared_task = re.match(r"(eng|deu|ger|esp|ned)\.(train|testa|testb)\b", path.name)
@@ -99,5 +99,5 @@ def _by_name(source: str) -> Published | None:
     return named[0] if named else None
 
 
-def _row(language: str, split: str) -> Published | None:
+def _row(language: str, split: str) -> KnownDataset | None:
     return next((row for row in _TABLE if (row.language, row.split) == (language, split)), None)

@@ -154,10 +154,10 @@ def _sentences_from_text(
     for number, line in lines:
         layout = split_text(line, language)
         if layout.offsets:
-            yield unlabelled(layout, language, Origin(source, number))
+            yield unlabeled(layout, language, Origin(source, number))
 
 
-def unlabelled(layout: Layout, language: str | None, origin: Origin | None = None) -> Sentence:
+def unlabeled(layout: Layout, language: str | None, origin: Origin | None = None) -> Sentence:
     """A sentence of the words cut out of a text, with no entities marked."""
     words = tuple(layout.text[start:end] for start, end in layout.offsets)
     return Sentence(words, None, language, origin, layout)

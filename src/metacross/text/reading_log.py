@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from metacross.errors import DataError
 from metacross.text.sentence import ReadingNotes, Span
-from metacross.text.tags import SchemeRecogniser, spans_from_tags, split_tag
+from metacross.text.tags import SchemeDetector, spans_from_tags, split_tag
 
 
 class ReadingLog:
@@ -15,7 +15,7 @@ class ReadingLog:
     def __init__(self) -> None:
         self.documents = 0
         self.empty_sentences = 0
-        self._recogniser = SchemeRecogniser()
+        self._scheme_detector = SchemeDetector()
         self._known_tags: set[str] = set()
 
     def check_tag(self, tag: object, place: str) -> None:
@@ -35,7 +35,7 @@ class ReadingLog:
     ) -> tuple[Span, ...]:
         """The entities of a sentence whose tags were checked, each in a numbered line."""
         spans = spans_from_tags(tags)
-        self._recogniser.add(tags, spans, source, line_numbers)
+        self._scheme_detector.add(tags, spans, source, line_numbers)
         return spans
 
     @property
@@ -45,7 +45,7 @@ class ReadingLog:
         return ReadingNotes(
             documents=self.documents,
             empty_sentences=self.empty_sentences,
-            scheme=str(self._recogniser.scheme) if tagged else None,
-            repairs=self._recogniser.repairs if tagged else 0,
-            repair_examples=self._recogniser.repair_examples if tagged else (),
+            scheme=str(self._scheme_detector.scheme) if tagged else None,
+            repairs=self._scheme_detector.repairs if tagged else 0,
+            repair_examples=self._scheme_detector.repair_examples if tagged else (),
         )

@@ -73,7 +73,7 @@ class Sentence:
         return str(self.origin) if self.origin else f"sentence {' '.join(self.words[:5])!r}"
 
     @property
-    def labelled(self) -> bool:
+    def labeled(self) -> bool:
         """Whether someone looked for entities here."""
         return self.spans is not None
 
@@ -91,11 +91,11 @@ class Sentence:
             position += len(word) + 1
         return Layout(" ".join(self.words), tuple(offsets))
 
-    def relabelled(self, new_labels: Mapping[str, str | None]) -> Sentence:
+    def relabeled(self, new_labels: Mapping[str, str | None]) -> Sentence:
         """The sentence with entity types renamed; a type mapped to None is no entity any more.
 
         >>> paris = Sentence(("Paris",), (Span(0, 1, "location"),))
-        >>> paris.relabelled({"location": "LOC"}).spans
+        >>> paris.relabeled({"location": "LOC"}).spans
         (Span(start=0, end=1, label='LOC'),)
         """
         if self.spans is None:
@@ -141,7 +141,7 @@ class Corpus:
     notes: ReadingNotes = field(default=ReadingNotes(), compare=False)
 
     def __repr__(self) -> str:
-        entities = f"{self.n_entities:,} entities" if self.labelled else "unlabelled"
+        entities = f"{self.n_entities:,} entities" if self.labeled else "unlabeled"
         return f"<Corpus {self.name}: {len(self):,} sentences, {entities}>"
 
     def __len__(self) -> int:
@@ -159,9 +159,9 @@ class Corpus:
         return self.source or "corpus"
 
     @property
-    def labelled(self) -> bool:
+    def labeled(self) -> bool:
         """Whether every sentence is marked."""
-        return all(sentence.labelled for sentence in self.sentences)
+        return all(sentence.labeled for sentence in self.sentences)
 
     @property
     def n_words(self) -> int:
@@ -169,7 +169,7 @@ class Corpus:
         return sum(len(sentence.words) for sentence in self.sentences)
 
     @property
-    def entities_by_type(self) -> dict[str, int]:
+    def entities_by_label(self) -> dict[str, int]:
         """How many entities of each type, in alphabetical order of the types."""
         spans = (span for sentence in self.sentences for span in sentence.spans or ())
         return dict(sorted(Counter(span.label for span in spans).items()))
@@ -177,9 +177,9 @@ class Corpus:
     @property
     def n_entities(self) -> int:
         """Entities of all types."""
-        return sum(self.entities_by_type.values())
+        return sum(self.entities_by_label.values())
 
-    def relabelled(self, new_labels: Mapping[str, str | None]) -> Corpus:
+    def relabeled(self, new_labels: Mapping[str, str | None]) -> Corpus:
         """The corpus with entity types renamed or, where mapped to None, dropped."""
-        sentences = tuple(sentence.relabelled(new_labels) for sentence in self.sentences)
+        sentences = tuple(sentence.relabeled(new_labels) for sentence in self.sentences)
         return replace(self, sentences=sentences)

@@ -107,7 +107,7 @@ def _prefixes(length: int, scheme: Scheme, *, touches_its_like: bool) -> str:
     return unit if length == 1 else "B" + "I" * (length - 2) + last
 
 
-class SchemeRecogniser:
+class SchemeDetector:
     """Finds the scheme of a corpus: the one that would have written most of its tags as they are.
 
     The tags that the found scheme would have written otherwise are the repaired ones.

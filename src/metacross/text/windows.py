@@ -70,7 +70,7 @@ class Batch:
     n_sentences: int
 
 
-class WordPieces:
+class WindowCutter:
     """Turns sentences into windows with a given tokenizer.
 
     The paper reads at most 128 pieces at once; a longer sentence goes on in a window that begins

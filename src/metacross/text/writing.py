@@ -16,7 +16,7 @@ from metacross.text.tags import Scheme, tags_from_spans
 
 
 def conll_lines(sentence: Sentence, scheme: Scheme = Scheme.IOB2) -> str:
-    r"""A sentence as tab-parted lines of word and tag, of the word alone where it is unlabelled,
+    r"""A sentence as tab-parted lines of word and tag, of the word alone where it is unlabeled,
     and a blank line.
 
     >>> conll_lines(Sentence(("Ginebra",), ()))
@@ -90,10 +90,10 @@ def write_corpus(
     path = Path(path)
     as_json = path.suffix.lower() in (".jsonl", ".json", ".ndjson")
     pieces = (json_line(s) if as_json else conll_lines(s, scheme) for s in sentences)
-    write_whole(path, pieces)
+    write_atomically(path, pieces)
 
 
-def write_whole(path: Path, pieces: Iterable[str]) -> None:
+def write_atomically(path: Path, pieces: Iterable[str]) -> None:
     """Write text under another name first, so that the file is never there half."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metacross.errors import MetacrossError
-from metacross.text.writing import write_whole
+from metacross.text.writing import write_atomically
 from metacross.training.loop import StepResult
 
 
@@ -26,7 +26,7 @@ class JsonLog:
         """Drop what was written of steps that will be taken again."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         kept = [line for line in self._lines() if line["step"] <= steps_done]
-        write_whole(self._path, (json.dumps(line) + "\n" for line in kept))
+        write_atomically(self._path, (json.dumps(line) + "\n" for line in kept))
 
     def _lines(self) -> list[dict[str, Any]]:
         lines = []

@@ -46,7 +46,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """All that changes in a training: the trainable weights and the optimiser's moments."""
+    """All that changes in a training: the trainable weights and the optimizer's moments."""
 
     trainable: Mapping[str, nn.Parameter]
     adam: Adam
@@ -66,7 +66,7 @@ class TrainingState:
         self.adam.load_state(_under("adam.", tensors))
 
 
-class CheckpointKeeper:
+class Checkpoints:
     """Writes a checkpoint beside the old one and then in its place, so that one is always whole."""
 
     def __init__(self, folder: Path) -> None:
@@ -95,7 +95,7 @@ class CheckpointKeeper:
         metadata = {"history": json.dumps(asdict(history))}
         write_tensors(state.tensors(), self.checkpoint, metadata)
 
-    def keep_best(self, state: TrainingState) -> None:
+    def save_best(self, state: TrainingState) -> None:
         """Keep the weights as the best so far."""
         write_tensors(state.weights(), self.best)
 

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Protocol, TypeAlias
 
 from metacross.errors import RunError
-from metacross.training.checkpoints import CheckpointKeeper, History, TrainingState
+from metacross.training.checkpoints import Checkpoints, History, TrainingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class LoopSettings:
     checkpoint_every: int
 
 
-class Watcher(Protocol):
+class Callback(Protocol):
     """Is told how a training goes."""
 
     def preparing(self, what: str, n_done: int, n_all: int) -> None:
@@ -62,9 +62,9 @@ def run(
     state: TrainingState,
     loop: LoopSettings,
     *,
-    keeper: CheckpointKeeper,
+    keeper: Checkpoints,
     validate: Validate | None,
-    watchers: Sequence[Watcher] = (),
+    callbacks: Sequence[Callback] = (),
 ) -> History:
     """Take the steps that are not done yet; keep the best weights by validation and the last.
     ``validate`` None takes the last for the best.
@@ -73,20 +73,20 @@ def run(
     stopped goes on to the same end.
     """
     history = keeper.resume(state)
-    for watcher in watchers:
-        watcher.begun(history.steps, loop.steps)
+    for callback in callbacks:
+        callback.begun(history.steps, loop.steps)
     began = time.monotonic()
     try:
         with _stop_signal() as stop:
             for done in range(history.steps + 1, loop.steps + 1):
                 result = step(done - 1)
-                for watcher in watchers:
-                    watcher.stepped(done, result)
+                for callback in callbacks:
+                    callback.stepped(done, result)
                 history = history.stepped(done)
                 if validate is None and done == loop.steps:
-                    keeper.keep_best(state)
+                    keeper.save_best(state)
                 elif validate and (done % loop.validate_every == 0 or done == loop.steps):
-                    history = _validated(history, state, keeper, validate, watchers)
+                    history = _validated(history, state, keeper, validate, callbacks)
                 if done % loop.checkpoint_every == 0 or done == loop.steps or stop.wished:
                     seconds = time.monotonic() - began
                     keeper.write(state, history.lasted(seconds))
@@ -96,24 +96,24 @@ def run(
                         f"command goes on from there"
                     )
     finally:
-        for watcher in watchers:
-            watcher.ended()
+        for callback in callbacks:
+            callback.ended()
     return history.lasted(time.monotonic() - began)
 
 
 def _validated(
     history: History,
     state: TrainingState,
-    keeper: CheckpointKeeper,
+    keeper: Checkpoints,
     validate: Validate,
-    watchers: Sequence[Watcher],
+    callbacks: Sequence[Callback],
 ) -> History:
     f1 = validate()
     best = history.best_f1 is None or f1 > history.best_f1
     if best:
-        keeper.keep_best(state)
-    for watcher in watchers:
-        watcher.validated(history.steps, f1, best)
+        keeper.save_best(state)
+    for callback in callbacks:
+        callback.validated(history.steps, f1, best)
     return history.validated(f1)
 
 

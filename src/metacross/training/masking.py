@@ -38,7 +38,7 @@ class EpochMasker:
     """Masks the examples anew every epoch; within an epoch an example is always masked alike."""
 
     def __init__(self, tagger: Tagger, examples: Sequence[Example], settings: Settings) -> None:
-        mask = tagger.codec.special.mask
+        mask = tagger.tokenizer.special.mask
         if mask is None and settings.masking.ratio > 0:
             raise ModelError(
                 "masking.ratio: expected 0, since the tokenizer has no mask piece, "

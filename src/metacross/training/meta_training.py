@@ -10,9 +10,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from metacross.adaptation.gradient_recorder import UnsharedLayer
-from metacross.adaptation.optimizers import Adam, rate_factor
-from metacross.adaptation.textbook import adapted, dropping_out, gradients
+from metacross.adaptation.gradient_recorder import UnsupportedLayer
+from metacross.adaptation.optimizers import Adam, learning_rate_factor
+from metacross.adaptation.textbook import adapted, dropout, gradients
 from metacross.model.devices import seeded
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
@@ -31,7 +31,7 @@ def maml_step(
     adam: Adam,
 ) -> Step:
     """First-order MAML: sums the query gradients of a batch of tasks, each at the weights adapted
-    to its own support, and takes one step of the outer optimiser against the sum.
+    to its own support, and takes one step of the outer optimizer against the sum.
     """
     meta, seed = settings.meta, settings.run.seed
     sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
@@ -39,18 +39,18 @@ def maml_step(
     learner = FastLearner(tagger, settings) if can_learn_fast(tagger) else None
     textbook = TextbookLearner(tagger, settings)
 
-    def learnt(learner: Learner, number: int) -> StepResult:
-        factor = rate_factor(settings.schedule, number, meta.steps)
-        inner_rate = meta.inner_rate * (factor if settings.schedule.inner else 1)
+    def learned(learner: Learner, number: int) -> StepResult:
+        factor = learning_rate_factor(settings.schedule, number, meta.steps)
+        inner_learning_rate = meta.inner_learning_rate * (factor if settings.schedule.inner else 1)
         losses = []
-        with learner.block(), dropping_out(tagger, True):
+        with learner.block(), dropout(tagger, enabled=True):
             for draw in sampler.draws(number):
                 task = tasks[draw.position]
                 support = [masker.support(Draw(p, draw.epoch)) for p in task.support]
                 query = masker.query(Draw(task.query, draw.epoch))
                 with seeded(seed, number, task.query):
-                    losses.append(learner.learn(support, query, rate=inner_rate))
-        adam.step(learner.total, meta.outer_rate * factor)
+                    losses.append(learner.learn(support, query, learning_rate=inner_learning_rate))
+        adam.step(learner.total, meta.outer_learning_rate * factor)
         mean = sum(losses) / len(losses)
         return StepResult(loss=mean, n_items=len(losses), slowly=learner is textbook)
 
@@ -58,10 +58,10 @@ def maml_step(
         nonlocal learner
         if learner is not None:
             try:
-                return learnt(learner, number)
-            except UnsharedLayer:  # raised before anything was changed
+                return learned(learner, number)
+            except UnsupportedLayer:  # raised before anything was changed
                 learner = None
-        return learnt(textbook, number)
+        return learned(textbook, number)
 
     return step
 
@@ -76,7 +76,7 @@ class Learner(Protocol):
     def block(self) -> AbstractContextManager[None]:
         """Where the tasks of one meta-step belong; after it the tagger has its own weights."""
 
-    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+    def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
         """Add a task's meta-gradient to the total; its loss."""
 
 
@@ -94,10 +94,10 @@ class TextbookLearner:
         self.total = [torch.zeros_like(own) for own in self._tagger.trainable.values()]
         yield
 
-    def learn(self, support: Sequence[Example], query: Example, *, rate: float) -> float:
+    def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
         """Add a task's meta-gradient to the total; its loss."""
         loss, gradient = task_gradient(
-            self._tagger, support, query, self._settings, inner_rate=rate
+            self._tagger, support, query, self._settings, inner_learning_rate=learning_rate
         )
         torch._foreach_add_(self.total, gradient)
         return loss
@@ -109,7 +109,7 @@ def task_gradient(
     query: Example,
     settings: Settings,
     *,
-    inner_rate: float,
+    inner_learning_rate: float,
 ) -> tuple[float, tuple[Tensor, ...]]:
     """A task's loss and meta-gradient: that of the query's loss at the adapted weights (Eq. 12)."""
     max_weight = settings.loss.max_weight
@@ -117,9 +117,9 @@ def task_gradient(
         tagger,
         support,
         steps=settings.meta.inner_steps,
-        rate=inner_rate,
+        learning_rate=inner_learning_rate,
         max_weight=max_weight,
-        optimiser=settings.optimiser,
+        optimizer=settings.optimizer,
     ):
         loss = tagger.loss(tagger.batch([query]), max_weight=max_weight)
         return loss.item(), gradients(loss, tagger)

@@ -16,9 +16,9 @@ from typing import Any
 import yaml
 
 from metacross.errors import RunError
-from metacross.settings import Section
+from metacross.settings import SettingsGroup
 from metacross.text.sentence import Corpus
-from metacross.text.writing import json_line, write_whole
+from metacross.text.writing import json_line, write_atomically
 from metacross.training.checkpoints import History
 
 try:
@@ -32,7 +32,7 @@ _FREE = {
     ("run", "device"),
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
-    ("run", "record_megabytes"),
+    ("run", "gradient_cache_mb"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),
@@ -59,7 +59,7 @@ class RunFolder:
         """A line for every step."""
         return self.training / "log.jsonl"
 
-    def begin(self, settings: Section, ingredients: Mapping[str, str]) -> None:
+    def begin(self, settings: SettingsGroup, ingredients: Mapping[str, str]) -> None:
         """Write the record, or check that the one there is of the same training; how its model
         adapts and is fine-tuned may change.
 
@@ -121,10 +121,10 @@ class RunFolder:
         self._write(record)
 
     def _check_same(
-        self, record: Mapping[str, Any], settings: Section, ingredients: Mapping[str, str]
+        self, record: Mapping[str, Any], settings: SettingsGroup, ingredients: Mapping[str, str]
     ) -> None:
         mend = "choose another folder, or remove this one"
-        for section, values in decisive(settings).items():
+        for section, values in relevant_settings(settings).items():
             for key, value in values.items() if section not in AFTER_TRAINING else ():
                 before = record["recipe"].get(section, {}).get(key)
                 if before != value:
@@ -145,12 +145,12 @@ class RunFolder:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         self.training.mkdir(parents=True, exist_ok=True)
-        write_whole(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+        write_atomically(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
         recipe = yaml.safe_dump(record["recipe"], sort_keys=False, allow_unicode=True)
-        write_whole(self.folder / "recipe.yaml", [recipe])
+        write_atomically(self.folder / "recipe.yaml", [recipe])
 
 
-def decisive(settings: Section) -> dict[str, dict[str, Any]]:
+def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings on which the outcome of a training depends."""
     return {
         section: {key: value for key, value in values.items() if (section, key) not in _FREE}

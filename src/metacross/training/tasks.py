@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metacross.adaptation.retrieval import index_of
+from metacross.adaptation.retrieval import build_index
 from metacross.model.sentence_encoder import Vectors
 from metacross.settings import RetrievalSettings
-from metacross.text.sentence import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +17,15 @@ class Task:
     support: tuple[int, ...]
 
 
-def pseudo_tasks(
-    sentences: Sequence[Sentence], vectors: Vectors, settings: RetrievalSettings
-) -> list[Task]:
+def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:
     """Every source sentence is the query of a task whose support are its nearest others (Eq. 4).
 
-    A sentence is never in its own support; nor are its copies where ``settings.copies`` is off.
+    A sentence is never in its own support.
     """
-    index = index_of(vectors, settings.search)
-    leave_out: list[tuple[int, ...]] = [(position,) for position in range(len(sentences))]
-    if not settings.copies:
-        copies = defaultdict(list)
-        for position, sentence in enumerate(sentences):
-            copies[sentence.words].append(position)
-        leave_out = [tuple(copies[sentence.words]) for sentence in sentences]
-    nearest = index.nearest(vectors, k=settings.neighbours, leave_out=leave_out)
+    index = build_index(vectors, settings.search)
+    exclude = [(position,) for position in range(len(vectors))]
+    nearest = index.nearest(vectors, k=settings.neighbors, exclude=exclude)
     return [
-        Task(query, tuple(neighbour.position for neighbour in own))
+        Task(query, tuple(neighbor.position for neighbor in own))
         for query, own in enumerate(nearest)
     ]

@@ -1,4 +1,4 @@
-"""Trains models: from a labelled corpus and a recipe to a model folder."""
+"""Trains models: from a labeled corpus and a recipe to a model folder."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TypeAlias
 
 from torch import Tensor
 
-from metacross.adaptation.ner_model import Recogniser, load
+from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.prediction import Prediction, plain_predictions
 from metacross.adaptation.vector_cache import cached_vectors
 from metacross.errors import DataError, SettingsError
 from metacross.model.encoder import (
     Encoder,
-    fingerprint,
-    load_codec,
     load_encoder,
+    load_tokenizer,
     new_tagger_network,
+    weights_digest,
 )
 from metacross.model.model_folder import (
-    Memory,
+    Datastore,
     ModelParts,
     check_writable,
     is_model_folder,
@@ -37,12 +37,12 @@ from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
 from metacross.training.callbacks import JsonLog
 from metacross.training.checkpoints import (
-    CheckpointKeeper,
+    Checkpoints,
     TrainingState,
     load_weights,
     read_tensors,
 )
-from metacross.training.loop import LoopSettings, Step, Watcher, run
+from metacross.training.loop import Callback, LoopSettings, Step, run
 from metacross.training.meta_training import maml_step
 from metacross.training.run_folder import RunFolder, corpus_digest
 from metacross.training.tasks import pseudo_tasks
@@ -58,9 +58,9 @@ def train_model(
     folder: str | Path,
     *,
     dev_score: DevScore,
-    watchers: Sequence[Watcher] = (),
+    callbacks: Sequence[Callback] = (),
     also: Look = lambda _label: None,
-) -> Recogniser:
+) -> NerModel:
     """Train on the source language; goes on where an earlier call with the same recipe and data
     stopped, and only opens the model where one finished.
 
@@ -69,18 +69,18 @@ def train_model(
     """
     check_writable(Path(folder))
     _check_labels(source, dev)
-    tags = TagSet(tuple(source.entities_by_type))
+    tags = TagSet(tuple(source.entities_by_label))
     network = new_tagger_network(settings.encoder.name, tags.tags, settings.run.seed)
-    codec = load_codec(settings.encoder.name)
+    tokenizer = load_tokenizer(settings.encoder.name)
     run_folder = RunFolder(folder)
     digests = {"source corpus": corpus_digest(source), "dev corpus": corpus_digest(dev)}
-    run_folder.begin(settings, digests | {"encoder": fingerprint(network)})
+    run_folder.begin(settings, digests | {"encoder": weights_digest(network)})
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
-    tagger = Tagger(network, codec, tags, settings.encoder, settings.run)
-    memory = _new_memory(source, tagger, settings, watchers)
-    adam = Adam(tagger.trainable, settings.optimiser)
-    step = _step(tagger, source, memory, settings, adam)
+    tagger = Tagger(network, tokenizer, tags, settings.encoder, settings.run)
+    datastore = _new_datastore(source, tagger, settings, callbacks)
+    adam = Adam(tagger.trainable, settings.optimizer)
+    step = _step(tagger, source, datastore, settings, adam)
 
     def label(corpus: Corpus) -> list[Prediction]:
         batch_pieces = settings.run.batch_pieces
@@ -90,21 +90,21 @@ def train_model(
         also(label)
         return dev_score(label(dev))
 
-    parts = ModelParts(tagger, settings, memory, adapts=settings.run.method == "meta")
+    parts = ModelParts(tagger, settings, datastore, adapts=settings.run.method == "meta")
     state = TrainingState(tagger.trainable, adam)
-    return _trained(parts, step, state, run_folder, validate, watchers)
+    return _trained(parts, step, state, run_folder, validate, callbacks)
 
 
 def fine_tune_model(
-    model: Recogniser,
+    model: NerModel,
     target: Corpus,
     folder: str | Path,
     *,
     n_sentences: int,
     seed: int = 0,
-    watchers: Sequence[Watcher] = (),
-) -> Recogniser:
-    """Train a model further on a random subset of labelled target text (the paper's low-resource
+    callbacks: Sequence[Callback] = (),
+) -> NerModel:
+    """Train a model further on a random subset of labeled target text (the paper's low-resource
     setting). The new model does not adapt. The given one must not be used afterwards.
     """
     check_writable(Path(folder))
@@ -117,14 +117,14 @@ def fine_tune_model(
     run_folder = RunFolder(folder)
     run_folder.begin(
         settings,
-        {"target corpus": corpus_digest(subset), "model": fingerprint(tagger.network)},
+        {"target corpus": corpus_digest(subset), "model": weights_digest(tagger.network)},
     )
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
-    adam = Adam(tagger.trainable, settings.optimiser)
+    adam = Adam(tagger.trainable, settings.optimizer)
     step = mini_batch_step(tagger, examples, settings, adam)
-    parts = ModelParts(tagger, settings, memory=None, adapts=False)
-    return _trained(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, watchers)
+    parts = ModelParts(tagger, settings, datastore=None, adapts=False)
+    return _trained(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, callbacks)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
@@ -143,8 +143,8 @@ def _trained(
     state: TrainingState,
     run_folder: RunFolder,
     validate: Callable[[], float] | None,
-    watchers: Sequence[Watcher],
-) -> Recogniser:
+    callbacks: Sequence[Callback],
+) -> NerModel:
     settings = parts.settings
     meta, direct = settings.meta, settings.direct
     loop = LoopSettings(
@@ -152,7 +152,7 @@ def _trained(
         validate_every=settings.run.validate_every,
         checkpoint_every=settings.run.checkpoint_every,
     )
-    keeper = CheckpointKeeper(run_folder.training)
+    keeper = Checkpoints(run_folder.training)
     with run_folder.alone():
         history = run(
             step,
@@ -160,25 +160,27 @@ def _trained(
             loop,
             keeper=keeper,
             validate=validate,
-            watchers=[JsonLog(run_folder.log), *watchers],
+            callbacks=[JsonLog(run_folder.log), *callbacks],
         )
         load_weights(parts.tagger.trainable, read_tensors(keeper.best))
         run_folder.end(history)
         save_model(parts, run_folder.folder)
-    return Recogniser(parts)
+    return NerModel(parts)
 
 
-def _step(tagger: Tagger, source: Corpus, memory: Memory, settings: Settings, adam: Adam) -> Step:
+def _step(
+    tagger: Tagger, source: Corpus, datastore: Datastore, settings: Settings, adam: Adam
+) -> Step:
     examples = tagger.examples(source)
     if settings.run.method == "direct":
         return mini_batch_step(tagger, examples, settings, adam)
-    tasks = pseudo_tasks(source.sentences, memory.vectors, settings.retrieval)
+    tasks = pseudo_tasks(datastore.vectors, settings.retrieval)
     return maml_step(tagger, examples, tasks, settings, adam)
 
 
-def _new_memory(
-    source: Corpus, tagger: Tagger, settings: Settings, watchers: Sequence[Watcher]
-) -> Memory:
+def _new_datastore(
+    source: Corpus, tagger: Tagger, settings: Settings, callbacks: Sequence[Callback]
+) -> Datastore:
     """The source language with its vectors, made before the first step changes any weight."""
     retrieval = settings.retrieval
     pretrained: dict[str, Tensor] | None = None
@@ -188,26 +190,26 @@ def _new_memory(
             name: weight.detach().cpu().clone() for name, weight in tagger.trainable.items()
         }
         twin = pretrained_twin(tagger.network, pretrained)
-        encoder = SentenceEncoder(twin, tagger.word_pieces, retrieval.pooling, tagger.device)
+        encoder = SentenceEncoder(twin, tagger.window_cutter, retrieval.pooling, tagger.device)
     else:
         outside = load_encoder(retrieval.encoder)
         encoder = outside_encoder(outside, settings, tagger)
 
     def progress(n_done: int) -> None:
-        for watcher in watchers:
-            watcher.preparing("sentence vectors", n_done, len(source))
+        for callback in callbacks:
+            callback.preparing("sentence vectors", n_done, len(source))
 
     vectors = cached_vectors(encoder, source.sentences, progress=progress)
-    return Memory(source, vectors, encoder, pretrained, outside)
+    return Datastore(source, vectors, encoder, pretrained, outside)
 
 
 def _check_labels(source: Corpus, dev: Corpus) -> None:
     for corpus in (source, dev):
-        if not corpus.labelled or not corpus.n_entities:
-            raise DataError(f"{corpus.name}: expected labelled entities to learn from, found none")
-    odd = [label for label in dev.entities_by_type if label not in source.entities_by_type]
+        if not corpus.labeled or not corpus.n_entities:
+            raise DataError(f"{corpus.name}: expected labeled entities to learn from, found none")
+    odd = [label for label in dev.entities_by_label if label not in source.entities_by_label]
     if odd:
         raise DataError(
-            f"{dev.name}: expected the types {', '.join(source.entities_by_type)} of "
+            f"{dev.name}: expected the types {', '.join(source.entities_by_label)} of "
             f"{source.name}, found {', '.join(odd)} too; map or drop them"
         )

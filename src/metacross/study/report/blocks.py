@@ -16,7 +16,7 @@ MISSING = "–"
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What stands in a place of a table. ``markup`` is its HTML, None where the text will do;
-    ``heat`` colours the place: how strongly, below 0 in the other colour; None: not at all.
+    ``heat`` colors the place: how strongly, below 0 in the other color; None: not at all.
     """
 
     text: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from metacross.study.predictions import Evidence
+from metacross.study.plan import fraction_name
+from metacross.study.predictions import StoredPredictions
 from metacross.study.report.blocks import (
     Entry,
     Markup,
@@ -23,22 +24,22 @@ _HEADING = "Case study"
 _KIND_KEYS = tuple((kind.replace(" ", "-"), kind) for kind in KINDS)
 
 
-def case_section(grid: ResultsGrid, evidence: Evidence) -> Section:
-    """The base against the method, in the first setting."""
-    setting, system, base = grid.settings[0], grid.challenger, grid.reference
-    if base not in grid.systems(setting) or system is None or system == base:
+def case_section(grid: ResultsGrid, stored: StoredPredictions) -> Section:
+    """The base against the method, in the first fraction."""
+    fraction, system, base = grid.fractions[0], grid.challenger, grid.reference
+    if base not in grid.systems(fraction) or system is None or system == base:
         needed = Paragraph(f"It needs {base} and another system, which adapts.")
         return Section("cases", _HEADING, (needed,))
     found = [
-        target_cases(evidence, grid.at(setting, base, target), grid.at(setting, system, target))
-        for target in grid.targets_in(setting)
+        target_cases(stored, grid.at(fraction, base, target), grid.at(fraction, system, target))
+        for target in grid.targets_in(fraction)
     ]
     kept = [cases for cases in found if cases is not None]
     if not kept:
         nothing = Paragraph(f"No predictions of {base} and {system} with the same seed were kept.")
         return Section("cases", _HEADING, (nothing,))
     words = Paragraph(
-        f"Sentences that {base} and {system} read differently, {setting}. Fixed: {base} is wrong "
+        f"Sentences that {base} and {system} read differently, {fraction_name(fraction)}. Fixed: {base} is wrong "
         f"and {system} right; broken: the other way round; still wrong: both are wrong, in "
         "different ways. A sentence is right when all of its entities are, and no others."
     )
@@ -124,7 +125,7 @@ def _article(case: Case, target: str, key: str, base: str, system: str) -> str:
         _row(f"{base} ({theirs})", case.gold, case.theirs, language),
         _row(f"{system} ({ours})", case.gold, case.ours, language),
     ]
-    for source, similarity in case.neighbours:
+    for source, similarity in case.neighbors:
         name = f"learned from ({similarity:.2f})"
         rows.append(_row(name, source, source.spans or (), source.language))
     kind = case.kind.replace(" ", "-")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metacross.errors import DataError
-from metacross.study.predictions import Evidence
-from metacross.study.results import Cell
+from metacross.study.predictions import StoredPredictions
+from metacross.study.results import Result
 from metacross.study.statistics import Seeds
 from metacross.text.sentence import Corpus, Sentence, Span
 
@@ -23,7 +23,7 @@ MOST_CASES = 40
 class Case:
     """A sentence that two systems read differently.
 
-    ``number`` counts the target's sentences from 1. ``neighbours`` are the source sentences that
+    ``number`` counts the target's sentences from 1. ``neighbors`` are the source sentences that
     the second system learned from, with their similarity; empty where the corpus was not kept.
     """
 
@@ -31,7 +31,7 @@ class Case:
     gold: Sentence
     theirs: tuple[Span, ...]
     ours: tuple[Span, ...]
-    neighbours: tuple[tuple[Sentence, float], ...]
+    neighbors: tuple[tuple[Sentence, float], ...]
 
     @property
     def kind(self) -> Kind:
@@ -51,7 +51,7 @@ class TargetCases:
     shown: tuple[Case, ...]
 
 
-def target_cases(evidence: Evidence, theirs: Seeds, ours: Seeds) -> TargetCases | None:
+def target_cases(stored: StoredPredictions, theirs: Seeds, ours: Seeds) -> TargetCases | None:
     """What two systems read differently with the smallest seed that both have; None where there is
     none, or its predictions were not kept.
     """
@@ -59,7 +59,7 @@ def target_cases(evidence: Evidence, theirs: Seeds, ours: Seeds) -> TargetCases 
     if not shared:
         return None
     seed = min(shared)
-    cases = cases_of(evidence, theirs[seed], ours[seed])
+    cases = cases_of(stored, theirs[seed], ours[seed])
     if cases is None:
         return None
     by_kind = {kind: [case for case in cases if case.kind == kind] for kind in KINDS}
@@ -69,22 +69,22 @@ def target_cases(evidence: Evidence, theirs: Seeds, ours: Seeds) -> TargetCases 
     return TargetCases(ours[seed].target, seed, n_cases, tuple(shown))
 
 
-def cases_of(evidence: Evidence, theirs: Cell, ours: Cell) -> list[Case] | None:
-    """All sentences that two cells read differently, in the readings that the tables show; None
+def cases_of(stored: StoredPredictions, theirs: Result, ours: Result) -> list[Case] | None:
+    """All sentences that two results read differently, in the modes that the tables show; None
     where predictions were not kept or the corpora are not the same.
     """
-    gold, source = evidence.gold(ours), evidence.source(ours)
-    their_sentences, our_sentences = evidence.sentences(theirs), evidence.sentences(ours)
+    gold, source = stored.gold(ours), stored.source(ours)
+    their_sentences, our_sentences = stored.sentences(theirs), stored.sentences(ours)
     same_corpus = theirs.digests.get("target corpus") == ours.digests.get("target corpus")
     if gold is None or their_sentences is None or our_sentences is None or not same_corpus:
         return None
     cases = []
     rows = zip(gold, their_sentences, our_sentences, strict=True)
     for number, (sentence, their, our) in enumerate(rows, start=1):
-        their_spans, our_spans = their.spans[theirs.headline], our.spans[ours.headline]
+        their_spans, our_spans = their.spans[theirs.reported_mode], our.spans[ours.reported_mode]
         if their_spans != our_spans:
-            neighbours = _neighbours(source, our.neighbours)
-            cases.append(Case(number, sentence, their_spans, our_spans, neighbours))
+            neighbors = _neighbors(source, our.neighbors)
+            cases.append(Case(number, sentence, their_spans, our_spans, neighbors))
     return cases
 
 
@@ -95,7 +95,7 @@ def _drawn(cases: Sequence[Case]) -> Sequence[Case]:
     return random.Random(0).sample(cases, MOST_CASES)
 
 
-def _neighbours(
+def _neighbors(
     source: Corpus | None, positions: Sequence[tuple[int, float]]
 ) -> tuple[tuple[Sentence, float], ...]:
     if source is None:
@@ -103,6 +103,6 @@ def _neighbours(
     for position, _ in positions:
         if not 0 <= position < len(source):
             raise DataError(
-                f"{source.name}: expected a neighbour below {len(source):,}, found {position:,}"
+                f"{source.name}: expected a neighbor below {len(source):,}, found {position:,}"
             )
     return tuple((source[position], similarity) for position, similarity in positions)

@@ -70,7 +70,7 @@ def table(
     that stands out, None where there is none.
     """
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
-    lines = [_row(cells, "") for cells in rows]
+    lines = [_row(results, "") for results in rows]
     if total is not None:
         lines.append(_row(total, ' class="total"'))
     return scrolling(
@@ -88,14 +88,14 @@ def scrolling(name: str, content: str) -> str:
     )
 
 
-def _row(cells: Sequence[str], attributes: str) -> str:
-    name, *others = cells
-    columns = "".join(f"<td>{cell}</td>" for cell in others)
+def _row(results: Sequence[str], attributes: str) -> str:
+    name, *others = results
+    columns = "".join(f"<td>{result}</td>" for result in others)
     return f'<tr{attributes}><th scope="row">{name}</th>{columns}</tr>'
 
 
 def difference(points: float) -> str:
-    """A difference in points, coloured and signed; what rounds to nothing is nothing."""
+    """A difference in points, colored and signed; what rounds to nothing is nothing."""
     points = round(points, 1) + 0.0
     kind = "good" if points > 0 else "bad" if points < 0 else "quiet"
     return f'<span class="{kind}">{points:+.1f}</span>'

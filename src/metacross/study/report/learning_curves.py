@@ -19,7 +19,7 @@ from metacross.study.report.blocks import (
 )
 from metacross.study.report.html_pages import scrolling
 from metacross.study.report.line_chart import Points, line_chart
-from metacross.study.results import Cell
+from metacross.study.results import Result
 from metacross.study.statistics import ResultsGrid
 
 Steps = tuple[tuple[int, float], ...]
@@ -27,8 +27,8 @@ Steps = tuple[tuple[int, float], ...]
 
 def curves_section(grid: ResultsGrid) -> Section:
     """Loss and dev F1 by step, for each set of entity types that was trained on."""
-    setting = grid.settings[0]
-    cells = [cell for cell in grid.cells if cell.setting == setting]
+    fraction = grid.fractions[0]
+    results = [result for result in grid.results if result.fraction == fraction]
     blocks: list[Block] = [
         Paragraph(
             "Means over seeds, at the steps that all of a system's seeds have. The losses of "
@@ -36,23 +36,23 @@ def curves_section(grid: ResultsGrid) -> Section:
             "be compared in height."
         )
     ]
-    for types in dict.fromkeys(cell.types for cell in cells):
-        trained = [cell for cell in cells if cell.types == types]
-        blocks.append(Heading(f"Trained on {', '.join(types)}"))
-        blocks += _charts(grid.systems(), trained, ", ".join(types))
+    for labels in dict.fromkeys(result.labels for result in results):
+        trained = [result for result in results if result.labels == labels]
+        blocks.append(Heading(f"Trained on {', '.join(labels)}"))
+        blocks += _charts(grid.systems(), trained, ", ".join(labels))
     return Section("curves", "Learning curves", tuple(blocks))
 
 
-def _charts(systems: Sequence[str], cells: Sequence[Cell], types: str) -> Iterator[Block]:
+def _charts(systems: Sequence[str], results: Sequence[Result], labels: str) -> Iterator[Block]:
     losses, f1s = {}, {}
     for system in systems:
-        own = [cell for cell in cells if cell.system == system]
-        trainings = {cell.training.folder: cell.training for cell in own}.values()
+        own = [result for result in results if result.system == system]
+        trainings = {result.training.folder: result.training for result in own}.values()
         losses[system] = mean_curve([training.losses for training in trainings])
         dev = mean_curve([training.validations for training in trainings])
         f1s[system] = [(step, 100 * f1) for step, f1 in dev]
-    yield from _chart("Loss", losses, types, digits=3)
-    yield from _chart("F1 on the source language's dev corpus", f1s, types, digits=1)
+    yield from _chart("Loss", losses, labels, digits=3)
+    yield from _chart("F1 on the source language's dev corpus", f1s, labels, digits=1)
 
 
 def mean_curve(curves: Sequence[Steps]) -> list[tuple[int, float]]:
@@ -63,21 +63,21 @@ def mean_curve(curves: Sequence[Steps]) -> list[tuple[int, float]]:
 
 
 def _chart(
-    what: str, lines: Mapping[str, Sequence[tuple[int, float]]], types: str, *, digits: int
+    what: str, lines: Mapping[str, Sequence[tuple[int, float]]], labels: str, *, digits: int
 ) -> Iterator[Block]:
     there: dict[str, Points] = {name: points for name, points in lines.items() if points}
     if not there:
         yield Paragraph(f"{what}: nothing was recorded.")
         return
     ends = "; ".join(f"{name} ends at {points[-1][1]:.{digits}f}" for name, points in there.items())
-    title = f"{what} by step, trained on {types}"
-    colours = {name: number for number, name in enumerate(lines)}  # the same in all charts
+    title = f"{what} by step, trained on {labels}"
+    colors = {name: number for number, name in enumerate(lines)}  # the same in all charts
     told = f"A line for each system: {ends}."
-    picture = line_chart(title, told, there, what.split(" ")[0], colours)
+    picture = line_chart(title, told, there, what.split(" ")[0], colors)
     yield Markup(
         f'<figure><figcaption class="quiet">{what}</figcaption>{scrolling(title, picture)}</figure>'
     )
-    yield Folded(f"{what} in figures ({types})", (_table(title, there, digits),))
+    yield Folded(f"{what} in figures ({labels})", (_table(title, there, digits),))
 
 
 def _table(title: str, lines: Mapping[str, Points], digits: int) -> Table:

@@ -11,7 +11,7 @@ _HEIGHT = 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 460, 14, 44  # where the lines may lie; names stand at the right
 _LABEL_GAP = 15.0
 _LETTER_WIDTH = 7.6
-N_COLOURS = 8
+N_COLORS = 8
 
 Points = Sequence[tuple[float, float]]
 
@@ -35,7 +35,7 @@ def line_chart(
     description: str,
     lines: Mapping[str, Points],
     value_name: str,
-    colours: Mapping[str, int],
+    colors: Mapping[str, int],
 ) -> str:
     """A picture of values by step, a line for each name; lines have at least one point."""
     steps = [step for points in lines.values() for step, _ in points]
@@ -45,7 +45,7 @@ def line_chart(
     ends = {name: up.place(points[-1][1]) for name, points in lines.items()}
     label_places = apart(ends, _LABEL_GAP)
     drawn = [
-        _line(colours[name], name, points, (across, up), label_places[name])
+        _line(colors[name], name, points, (across, up), label_places[name])
         for name, points in lines.items()
     ]
     width = _RIGHT + 20 + _LETTER_WIDTH * max(map(len, lines))
@@ -126,7 +126,7 @@ def _line(
     x, y = places[-1]
     side = across.end + 12
     return (
-        f'<g class="line colour-{number % N_COLOURS}"><polyline points="{path}"/>'
+        f'<g class="line color-{number % N_COLORS}"><polyline points="{path}"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
         f'<path class="lead" d="M{x:.1f} {y:.1f}L{side:.0f} {label_place:.1f}"/>'
         f'<text x="{side + 3:.0f}" y="{label_place + 4:.1f}">{escape(name)}</text></g>'

@@ -1,4 +1,4 @@
-"""A table of the gain by adaptation against the similarity of the neighbours."""
+"""A table of the gain by adaptation against the similarity of the neighbors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from metacross.metrics.significance import Counts, f1
-from metacross.study.predictions import Evidence
-from metacross.study.report.adaptation_tables import both_readings
+from metacross.study.plan import fraction_name
+from metacross.study.predictions import StoredPredictions
+from metacross.study.report.adaptation_tables import both_modes
 from metacross.study.report.blocks import (
     MISSING,
     Block,
@@ -27,7 +28,7 @@ from metacross.study.statistics import ResultsGrid, Seeds
 
 @dataclass(frozen=True, slots=True)
 class Quarter:
-    """The sentences between two similarities of their neighbours, and the gain in points; None
+    """The sentences between two similarities of their neighbors, and the gain in points; None
     where they have no entity, neither found nor there.
     """
 
@@ -38,34 +39,32 @@ class Quarter:
     gain: float | None
 
 
-def neighbours_section(grid: ResultsGrid, evidence: Evidence) -> Section:
-    """Whether more similar neighbours help more."""
-    return Section(
-        "neighbours", "Similar neighbours and gain", tuple(_neighbour_blocks(grid, evidence))
-    )
+def neighbors_section(grid: ResultsGrid, stored: StoredPredictions) -> Section:
+    """Whether more similar neighbors help more."""
+    return Section("neighbors", "Similar neighbors and gain", tuple(_neighbor_blocks(grid, stored)))
 
 
-def _neighbour_blocks(grid: ResultsGrid, evidence: Evidence) -> Iterator[Block]:
-    setting, system = grid.settings[0], grid.challenger
+def _neighbor_blocks(grid: ResultsGrid, stored: StoredPredictions) -> Iterator[Block]:
+    fraction, system = grid.fractions[0], grid.challenger
     if system is None:
         yield Paragraph("No system adapts.")
         return
     rows = []
-    for target in grid.targets_in(setting):
-        quarters = quarters_of(evidence, both_readings(grid.at(setting, system, target)))
+    for target in grid.targets_in(fraction):
+        quarters = quarters_of(stored, both_modes(grid.at(fraction, system, target)))
         for number, quarter in enumerate(quarters, start=1):
             rows.append(Row(f"quarter {number}", _quarter_entries(quarter), group=target))
     if not rows:
-        yield Paragraph(f"No predictions of {system} with neighbours were kept.")
+        yield Paragraph(f"No predictions of {system} with neighbors were kept.")
         return
     yield Paragraph(
-        "What to look for: if it matters how like the neighbours are, the gain grows from the "
+        "What to look for: if it matters how like the neighbors are, the gain grows from the "
         "first quarter to the fourth. Where it does not, far sentences may still be worse than "
-        "the nearest: metacross evaluate MODEL FILE --set retrieval.skipped=1000 adapts to those."
+        "the nearest: metacross evaluate MODEL FILE --set retrieval.skip_nearest=1000 adapts to those."
     )
     yield Table(
-        f"Gain of {system} by adaptation, {setting}: the sentences of each target sorted by the "
-        "mean similarity of their neighbours and cut in four, the counts summed over seeds. "
+        f"Gain of {system} by adaptation, {fraction_name(fraction)}: the sentences of each target sorted by the "
+        "mean similarity of their neighbors and cut in four, the counts summed over seeds. "
         "A quarter has few entities: small differences between quarters mean nothing.",
         ("sentences", "similarity", "number", "gold entities", "adapted - not adapted"),
         tuple(rows),
@@ -81,22 +80,22 @@ def _quarter_entries(quarter: Quarter) -> tuple[Entry, ...]:
     )
 
 
-def quarters_of(evidence: Evidence, cells: Seeds) -> list[Quarter]:
-    """A target's sentences by the similarity of their neighbours (its mean over seeds), the least
-    similar first; none where predictions or neighbours were not kept, or are too few. Entities are
+def quarters_of(stored: StoredPredictions, results: Seeds) -> list[Quarter]:
+    """A target's sentences by the similarity of their neighbors (its mean over seeds), the least
+    similar first; none where predictions or neighbors were not kept, or are too few. Entities are
     those of the corpus, counted once.
     """
-    counted = [evidence.counted(cell) for cell in cells.values()]
+    counted = [stored.counted(result) for result in results.values()]
     kept = [own for own in counted if own is not None]
     if not kept or len(kept) < len(counted) or len({len(own.similarities) for own in kept}) > 1:
         return []
     similarities = np.mean([own.similarities for own in kept], axis=0)  # (sentences,)
     plain: Counts = np.sum([own.counts["plain"] for own in kept], axis=0)  # (sentences, 3)
     adapted: Counts = np.sum([own.counts["adapted"] for own in kept], axis=0)
-    with_neighbours = np.flatnonzero(~np.isnan(similarities))
-    if len(with_neighbours) < 4:
+    with_neighbors = np.flatnonzero(~np.isnan(similarities))
+    if len(with_neighbors) < 4:
         return []
-    order = with_neighbours[np.argsort(similarities[with_neighbours], kind="stable")]
+    order = with_neighbors[np.argsort(similarities[with_neighbors], kind="stable")]
     quarters = []
     for positions in np.array_split(order, 4):
         before, after = plain[positions].sum(axis=0), adapted[positions].sum(axis=0)  # (3,)

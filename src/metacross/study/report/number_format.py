@@ -9,10 +9,10 @@ from metacross.study.report.blocks import MISSING, Entry
 from metacross.study.report.html_pages import difference
 from metacross.study.statistics import Spread
 
-TEST_CAPTION = "p by approximate randomisation; it speaks of these sentences and seeds only."
+TEST_CAPTION = "p by approximate randomization; it speaks of these sentences and seeds only."
 TEST_WORDS = (
-    "p is the share of random exchanges of two systems' readings, sentence by sentence, that make "
-    "a difference at least as large (approximate randomisation, two-sided, 10,000 shuffles); the "
+    "p is the fraction of random exchanges of two systems' modes, sentence by sentence, that make "
+    "a difference at least as large (approximate randomization, two-sided, 10,000 shuffles); the "
     "counts of a sentence are summed over the seeds that both have. n.s. stands for not "
     "significant, p of 0.05 or more. The test speaks of these sentences and these trained models "
     "only: another seed, or other text, is not in it. Nothing is corrected for the number of "
@@ -47,7 +47,7 @@ def spread_entry(spread: Spread | None, *, expected_seeds: int) -> Entry:
 
 
 def difference_entry(points: float | None, comparison: Comparison | None) -> Entry:
-    """A signed difference with its p-value; coloured only where it is significant."""
+    """A signed difference with its p-value; colored only where it is significant."""
     if points is None:
         return Entry(MISSING)
     text = signed(points)
@@ -76,7 +76,7 @@ def p_entry(comparison: Comparison | None) -> Entry:
 
 
 def plain_difference_entry(points: float, comparison: Comparison | None) -> Entry:
-    """A signed difference alone; coloured only where it is significant."""
+    """A signed difference alone; colored only where it is significant."""
     text = signed(points)
     if comparison is None:
         return Entry(text)

@@ -18,7 +18,7 @@ from metacross.study.report.blocks import (
     Section,
     Table,
 )
-from metacross.study.results import Cell
+from metacross.study.results import Result
 from metacross.study.statistics import ResultsGrid
 
 _WHOLE = "metacross experiment study.yaml --output FOLDER\n"
@@ -35,8 +35,8 @@ def runs_section(grid: ResultsGrid, study: str | None) -> Section:
 
 def _blocks(grid: ResultsGrid, study: str | None) -> Iterator[Block]:
     yield _runs_table(grid)
-    yield _versions_table(grid.cells)
-    yield _digests_table(grid.cells)
+    yield _versions_table(grid.results)
+    yield _digests_table(grid.results)
     yield Heading("Make it again")
     if study is not None:
         yield Paragraph(
@@ -53,77 +53,77 @@ def _blocks(grid: ResultsGrid, study: str | None) -> Iterator[Block]:
     yield Code(_ALONE)
     yield Heading("Recipes")
     for system in grid.systems():
-        yield from _recipes(system, [cell for cell in grid.cells if cell.system == system])
+        yield from _recipes(system, [result for result in grid.results if result.system == system])
 
 
 def _runs_table(grid: ResultsGrid) -> Table:
-    runs: dict[tuple[str, tuple[str, ...], int, str], list[Cell]] = {}
-    for cell in grid.cells:
-        run = (cell.system, cell.types, cell.seed, cell.training.folder)
-        runs.setdefault(run, []).append(cell)
+    runs: dict[tuple[str, tuple[str, ...], int, str], list[Result]] = {}
+    for result in grid.results:
+        run = (result.system, result.labels, result.seed, result.training.folder)
+        runs.setdefault(run, []).append(result)
     order = grid.systems()
     rows = [
-        Row(f"seed {seed}", _run_entries(runs[run]), group=f"{system} ({', '.join(types)})")
+        Row(f"seed {seed}", _run_entries(runs[run]), group=f"{system} ({', '.join(labels)})")
         for run in sorted(runs, key=lambda run: (order.index(run[0]), run))
-        for system, types, seed, _ in [run]
+        for system, labels, seed, _ in [run]
     ]
-    headings = ("training", "steps", "best step", "minutes", "cells", "evaluation, seconds")
+    headings = ("training", "steps", "best step", "minutes", "results", "evaluation, seconds")
     return Table(
-        "A row for each training, its time in minutes; evaluation is the sum over the cells that "
+        "A row for each training, its time in minutes; evaluation is the sum over the results that "
         "it was used in.",
         (*headings, "machine"),
         tuple(rows),
     )
 
 
-def _run_entries(cells: Sequence[Cell]) -> tuple[Entry, ...]:
-    training = cells[0].training
+def _run_entries(results: Sequence[Result]) -> tuple[Entry, ...]:
+    training = results[0].training
     steps = [step for step, _ in (*training.losses, *training.validations)]
-    machines = dict.fromkeys(cell.machine for cell in cells)
+    machines = dict.fromkeys(result.machine for result in results)
     return (
         Entry(f"{max(steps, default=training.best_step):,}"),
         Entry(f"{training.best_step:,}"),
         Entry(f"{training.seconds / 60:.1f}"),
-        Entry(str(len(cells))),
-        Entry(f"{sum(cell.seconds for cell in cells):,.0f}"),
+        Entry(str(len(results))),
+        Entry(f"{sum(result.seconds for result in results):,.0f}"),
         Entry("; ".join(machines)),
     )
 
 
-def _versions_table(cells: Sequence[Cell]) -> Table:
+def _versions_table(results: Sequence[Result]) -> Table:
     used: dict[str, list[str]] = {}
-    for cell in cells:
-        for name, version in cell.versions.items():
+    for result in results:
+        for name, version in result.versions.items():
             if version not in used.setdefault(name, []):
                 used[name].append(version)
     rows = [Row(name, (Entry(", ".join(versions)),)) for name, versions in used.items()]
     return Table("Versions", ("of", "version"), tuple(rows))
 
 
-def _digests_table(cells: Sequence[Cell]) -> Table:
+def _digests_table(results: Sequence[Result]) -> Table:
     used: dict[tuple[str, str, str], None] = {}
-    for cell in cells:
-        for what, digest in cell.digests.items():
-            target = f" {cell.target}" if what.startswith("target ") else ""
-            types = ", ".join(cell.types) if "corpus" in what else ""
-            used[(f"{what}{target}", types, digest)] = None
+    for result in results:
+        for what, digest in result.digests.items():
+            target = f" {result.target}" if what.startswith("target ") else ""
+            labels = ", ".join(result.labels) if "corpus" in what else ""
+            used[(f"{what}{target}", labels, digest)] = None
     rows = [
-        Row(name, (Entry(types), Entry(digest[:12], f"<code>{digest[:12]}</code>")))
-        for name, types, digest in sorted(used)
+        Row(name, (Entry(labels), Entry(digest[:12], f"<code>{digest[:12]}</code>")))
+        for name, labels, digest in sorted(used)
     ]
     return Table(
-        "What was read, by the beginnings of digests", ("what", "types", "digest"), tuple(rows)
+        "What was read, by the beginnings of digests", ("what", "labels", "digest"), tuple(rows)
     )
 
 
-def _recipes(system: str, cells: Sequence[Cell]) -> Iterator[Block]:
+def _recipes(system: str, results: Sequence[Result]) -> Iterator[Block]:
     """Each different recipe of a system, whatever the seed."""
-    by_recipe: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_recipe.setdefault(_as_yaml(cell.recipe), []).append(cell)
+    by_recipe: dict[str, list[Result]] = {}
+    for result in results:
+        by_recipe.setdefault(_as_yaml(result.recipe), []).append(result)
     for recipe, own in by_recipe.items():
-        types = dict.fromkeys(", ".join(cell.types) for cell in own)
-        yield Folded(f"{system} ({'; '.join(types)})", (Code(recipe),))
+        labels = dict.fromkeys(", ".join(result.labels) for result in own)
+        yield Folded(f"{system} ({'; '.join(labels)})", (Code(recipe),))
 
 
 def _as_yaml(recipe: dict[str, Any]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
+from metacross.study.plan import fraction_name
 from metacross.study.report.blocks import Block, Entry, Paragraph, Row, Section, Table
 from metacross.study.report.number_format import points_entry, signed
-from metacross.study.results import Cell
+from metacross.study.results import Result
 from metacross.study.statistics import ResultsGrid, Seeds
 
 
@@ -24,15 +25,15 @@ class Choices:
 
 def selection_section(grid: ResultsGrid) -> Section:
     """Three ways to choose, one of which nobody has."""
-    setting, rows = grid.settings[0], []
-    for target in grid.targets_in(setting):
-        for system in grid.systems(setting):
-            choices = mean_choices(grid.at(setting, system, target))
+    fraction, rows = grid.fractions[0], []
+    for target in grid.targets_in(fraction):
+        for system in grid.systems(fraction):
+            choices = mean_choices(grid.at(fraction, system, target))
             if choices is not None:
                 rows.append(Row(system, _entries(choices), group=target))
     table: Block = Table(
-        f"F1 in points, not adapted, {setting}: mean over seeds, on a sample of each target's "
-        "sentences (probe_sentences of the study, 500 unless changed), so not the figures of the "
+        f"F1 in points, not adapted, {fraction_name(fraction)}: mean over seeds, on a sample of each target's "
+        "sentences (curve_sentences of the study, 500 unless changed), so not the figures of the "
         "tables above. The best validation on the target is an oracle: it needs the labels that "
         "are to be predicted.",
         ("system", "source dev", "last", "best on target (oracle)", "source dev - oracle"),
@@ -51,9 +52,9 @@ def _entries(choices: Choices) -> tuple[Entry, ...]:
     )
 
 
-def mean_choices(cells: Seeds) -> Choices | None:
+def mean_choices(results: Seeds) -> Choices | None:
     """Over the seeds that were validated on their target, at the chosen step too; None: none."""
-    found = [_choices(cell) for cell in cells.values()]
+    found = [_choices(result) for result in results.values()]
     known = [own for own in found if own is not None]
     if not known:
         return None
@@ -64,9 +65,9 @@ def mean_choices(cells: Seeds) -> Choices | None:
     )
 
 
-def _choices(cell: Cell) -> Choices | None:
-    f1s = dict(cell.training.target_validations.get(cell.target, ()))
-    if cell.training.best_step not in f1s:
+def _choices(result: Result) -> Choices | None:
+    f1s = dict(result.training.target_validations.get(result.target, ()))
+    if result.training.best_step not in f1s:
         return None
-    chosen, last, best = f1s[cell.training.best_step], f1s[max(f1s)], max(f1s.values())
+    chosen, last, best = f1s[result.training.best_step], f1s[max(f1s)], max(f1s.values())
     return Choices(100 * chosen, 100 * last, 100 * best)

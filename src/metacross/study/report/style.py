@@ -35,13 +35,13 @@ figure { margin: .8rem 0 .3rem; }
 .line polyline { fill: none; stroke: var(--own); stroke-width: 2; stroke-linejoin: round; }
 .line circle { fill: var(--own); } .chart .line text { fill: var(--own); font-weight: 600; }
 .line .lead { fill: none; stroke: var(--own); stroke-width: .7; opacity: .5; }
-.colour-0 { --own: var(--line-0); } .colour-1 { --own: var(--line-1); }
-.colour-2 { --own: var(--line-2); } .colour-3 { --own: var(--line-3); }
-.colour-4 { --own: var(--line-4); } .colour-5 { --own: var(--line-5); }
-.colour-6 { --own: var(--line-6); } .colour-7 { --own: var(--line-7); }
-.colour-2 polyline, .colour-6 polyline { stroke-dasharray: 7 3; }
-.colour-3 polyline, .colour-7 polyline { stroke-dasharray: 2 3; }
-.colour-4 polyline { stroke-dasharray: 9 3 2 3; } .colour-5 polyline { stroke-dasharray: 4 2; }
+.color-0 { --own: var(--line-0); } .color-1 { --own: var(--line-1); }
+.color-2 { --own: var(--line-2); } .color-3 { --own: var(--line-3); }
+.color-4 { --own: var(--line-4); } .color-5 { --own: var(--line-5); }
+.color-6 { --own: var(--line-6); } .color-7 { --own: var(--line-7); }
+.color-2 polyline, .color-6 polyline { stroke-dasharray: 7 3; }
+.color-3 polyline, .color-7 polyline { stroke-dasharray: 2 3; }
+.color-4 polyline { stroke-dasharray: 9 3 2 3; } .color-5 polyline { stroke-dasharray: 4 2; }
 pre { margin: .5rem 0; padding: .7rem .9rem; background: var(--soft); border-radius: .4rem;
   font-size: .85rem; line-height: 1.45; min-width: max-content; }
 pre code { padding: 0; background: none; }
