@@ -12,7 +12,7 @@ from benchmarks.measuring import in_turns, summary
 from benchmarks.sizes import Work, work
 from metacross.adaptation import fast as engine_module
 from metacross.adaptation.fast import FastEngine
-from metacross.adaptation.prediction import label_logits
+from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 
 _SAMPLES = {"mini": 40, "mbert": 12}  # sentences of the slow ways in each repeat

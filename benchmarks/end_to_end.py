@@ -16,7 +16,7 @@ def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
 
     def by(adapt: bool, repeat: int) -> int:
         chosen = sentences if repeat else sentences[:8]
-        return len(list(NerModel(model).predict_all(chosen, adapt=adapt)))
+        return len(list(NerModel(model).predict_stream(chosen, adapt=adapt)))
 
     ways = {
         "adapted": lambda repeat: by(True, repeat),

@@ -7,7 +7,11 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from metacross.model.encoder import load_tokenizer, new_tagger_network
+from metacross.model.tagger import Tagger
+from metacross.settings import load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
+from metacross.text.tags import TagSet
 
 NAMES = ["ana", "bob", "eva", "tom", "ivo", "lea"]
 PLACES = ["rome", "oslo", "lima", "york", "bern", "kiev"]
@@ -134,3 +138,12 @@ FAST = (
     "run.device=cpu",
 )
 """Overrides with which a tiny encoder learns in seconds."""
+
+TAGS = TagSet(("LOC", "PER"))
+
+
+def tagger_on(folder: str, *overrides: str) -> Tagger:
+    """A tagger with a fresh linear layer on the encoder of a folder."""
+    settings = load_settings("paper", ["run.device=cpu", *overrides])
+    network = new_tagger_network(folder, TAGS.tags, seed=0)
+    return Tagger(network, load_tokenizer(folder), TAGS, settings.encoder, settings.run)

@@ -1,47 +1,98 @@
-"""Named-entity recognition for languages without labeled data."""
+"""Named-entity recognition for languages without labeled data.
+
+Everything exported here is public; other modules may change without notice.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from metacross.errors import MetacrossError
+from metacross.errors import DataError, MetacrossError, ModelError, RunError, SettingsError
+from metacross.metrics.scoring import Score, ScoreReport, score
+from metacross.metrics.significance import Comparison
 from metacross.settings import Settings, load_settings
+from metacross.text.bundled_corpus import bundled_corpus
 from metacross.text.reading import read_corpus
+from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.writing import write_corpus
 
 if TYPE_CHECKING:
-    from metacross.adaptation.evaluation import evaluate
-    from metacross.adaptation.ner_model import load
-    from metacross.api import train
-    from metacross.model.encoder import load_encoder
+    from metacross.adaptation.evaluation import Evaluation, evaluate
+    from metacross.adaptation.ner_model import NerModel, load
+    from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.study.compare_studies import StudyComparison, compare_studies
+    from metacross.study.plan import Study
+    from metacross.study.run_study import StudyResults, run_study
+    from metacross.training.callbacks import Callback
+    from metacross.training.train import fine_tune, train
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Callback",
+    "Comparison",
+    "Corpus",
+    "DataError",
+    "Entity",
+    "Evaluation",
     "MetacrossError",
+    "ModelError",
+    "Neighbor",
+    "NerModel",
+    "Prediction",
+    "RunError",
+    "Score",
+    "ScoreReport",
+    "Sentence",
+    "SentencePrediction",
     "Settings",
+    "SettingsError",
+    "Span",
+    "Study",
+    "StudyComparison",
+    "StudyResults",
     "__version__",
+    "bundled_corpus",
+    "compare_studies",
     "evaluate",
+    "fine_tune",
     "load",
-    "load_encoder",
     "load_settings",
     "read_corpus",
+    "run_study",
+    "score",
     "train",
     "write_corpus",
 ]
 
-# What needs torch is fetched when it is first asked for: torch takes seconds to import, and
-# reading, checking and scoring files do without.
-_NEEDS_TORCH = {
+# Names that need torch are imported on first use: torch takes seconds to import, and reading,
+# checking and scoring files do without it.
+_LAZY = {
+    "Callback": "metacross.training.callbacks",
+    "Entity": "metacross.adaptation.prediction",
+    "Evaluation": "metacross.adaptation.evaluation",
+    "Neighbor": "metacross.adaptation.prediction",
+    "NerModel": "metacross.adaptation.ner_model",
+    "Prediction": "metacross.adaptation.prediction",
+    "SentencePrediction": "metacross.adaptation.prediction",
+    "Study": "metacross.study.plan",
+    "StudyComparison": "metacross.study.compare_studies",
+    "StudyResults": "metacross.study.run_study",
+    "compare_studies": "metacross.study.compare_studies",
     "evaluate": "metacross.adaptation.evaluation",
+    "fine_tune": "metacross.training.train",
     "load": "metacross.adaptation.ner_model",
-    "load_encoder": "metacross.model.encoder",
-    "train": "metacross.api",
+    "run_study": "metacross.study.run_study",
+    "train": "metacross.training.train",
 }
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the above
-    if name not in _NEEDS_TORCH:
+    if name not in _LAZY:
         raise AttributeError(f"module 'metacross' has no attribute {name!r}")
-    return getattr(importlib.import_module(_NEEDS_TORCH[name]), name)
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

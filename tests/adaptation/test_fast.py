@@ -7,11 +7,11 @@ import metacross
 import tiny
 from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
-from metacross.adaptation.prediction import label_logits
+from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 from metacross.model.encoder import weights_digest
 from metacross.settings import load_settings
-from model.test_encoder import tagger_on
+from tiny import tagger_on
 
 TESTS = tiny.corpus(9, seed=21)
 SOURCE = tiny.corpus(12, seed=22)
@@ -200,8 +200,8 @@ def test_a_model_predicts_the_same_with_either_engine(trained_folder):
         for engine in ("fast", "textbook")
     )
     assert fast.fallback_reason is None
-    assert textbook.fallback_reason == "it was asked for"
-    ours, theirs = (list(m.predict_all(sentences, adapt=True)) for m in (fast, textbook))
+    assert textbook.fallback_reason == "it was requested"
+    ours, theirs = (list(m.predict_stream(sentences, adapt=True)) for m in (fast, textbook))
     for a, b in zip(ours, theirs, strict=True):
         assert (a.spans, a.neighbors) == (b.spans, b.neighbors)
         assert a.scores == pytest.approx(b.scores, abs=1e-5)
@@ -211,7 +211,7 @@ def test_a_model_falls_back_visibly_where_the_engine_cannot(encoders):
     recipe = load_settings("direct", [*tiny.FAST, "direct.steps=2"])
     model = metacross.train(SOURCE, dev=SOURCE, encoder=encoders["deberta"], recipe=recipe)
     assert model.fallback_reason is None
-    found = list(model.predict_all(TESTS, adapt=True))
+    found = list(model.predict_stream(TESTS, adapt=True))
     assert len(found) == len(TESTS)
     assert "reads more than the sentences" in model.fallback_reason
 
@@ -220,7 +220,11 @@ def test_a_model_falls_back_visibly_where_the_engine_cannot(encoders):
 def test_progress_is_told_within_a_chunk_and_across(trained_folder, engine):
     model = metacross.load(trained_folder, device="cpu", engine=engine)
     told = []
-    list(model.predict_all(tiny.corpus(20, seed=8), adapt=True, chunk=12, progress=told.append))
+    list(
+        model.predict_stream(
+            tiny.corpus(20, seed=8), adapt=True, chunk_size=12, progress=told.append
+        )
+    )
     assert told == sorted(told)
     assert {12, 20} <= {*told}
     assert len({*told}) > 3

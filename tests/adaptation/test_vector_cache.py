@@ -9,7 +9,7 @@ from metacross.adaptation import vector_cache
 from metacross.adaptation.vector_cache import cached_vectors
 from metacross.model.encoder import last_states, load_encoder
 from metacross.model.sentence_encoder import SentenceEncoder, pretrained_twin
-from model.test_encoder import tagger_on
+from tiny import tagger_on
 
 SENTENCES = tiny.corpus(12).sentences
 

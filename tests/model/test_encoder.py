@@ -17,18 +17,10 @@ from metacross.model.encoder import (
     new_tagger_network,
     weights_digest,
 )
-from metacross.model.tagger import Tagger, freeze
-from metacross.settings import load_settings
-from metacross.text.tags import TagSet
+from metacross.model.tagger import freeze
+from tiny import TAGS, tagger_on
 
 FAMILIES = ["bert", "xlm-r", "distilbert", "deberta", "modernbert"]
-TAGS = TagSet(("LOC", "PER"))
-
-
-def tagger_on(folder: str, *overrides: str) -> Tagger:
-    settings = load_settings("paper", ["run.device=cpu", *overrides])
-    network = new_tagger_network(folder, TAGS.tags, seed=0)
-    return Tagger(network, load_tokenizer(folder), TAGS, settings.encoder, settings.run)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

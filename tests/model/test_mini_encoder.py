@@ -26,7 +26,7 @@ ASSETS = Path(metacross.__file__).parent / "assets"
 
 @pytest.fixture(scope="module")
 def encoder():
-    return metacross.load_encoder("mini")
+    return load_encoder("mini")
 
 
 def states_of(encoder, texts):

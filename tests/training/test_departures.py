@@ -20,7 +20,7 @@ from metacross.settings import load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.training.masking import EpochMasker
 from metacross.training.sampling import Draw
-from model.test_encoder import tagger_on
+from tiny import tagger_on
 
 PAPER, RELEASED = load_settings("paper"), load_settings("official-code")
 
@@ -115,7 +115,9 @@ def test_dropout_is_off_in_adaptation_and_in_the_released_code_on(model):
     model.tagger.loss = watched
     try:
         for settings in (PAPER, RELEASED):
-            with_settings(model, adaptation=settings.adaptation).predict(sentence, adapt=True)
+            with_settings(model, adaptation=settings.adaptation).predict_words(
+                [sentence.words], adapt=True
+            )
     finally:
         del model.tagger.loss
     assert seen == [False, True]
@@ -151,7 +153,7 @@ def test_every_test_sentence_is_scored_once_the_last_one_too(model):
     corpus = tiny.corpus(7, seed=5)
     last = Sentence(("ana", "in", "oslo"), (Span(0, 1, "PER"), Span(2, 3, "LOC")), "en")
     corpus = Corpus((*corpus.sentences, last))
-    found = list(model.predict_all(corpus, adapt=True))
+    found = list(model.predict_stream(corpus, adapt=True))
     assert [prediction.sentence for prediction in found] == list(corpus)
     report = score(corpus, Corpus(tuple(prediction.labeled for prediction in found)))
     assert report.overall.gold == corpus.n_entities
@@ -165,7 +167,7 @@ def test_a_batch_in_which_nothing_is_masked_trains(encoders):
 
 def test_a_word_without_pieces_neither_shifts_labels_nor_stops_the_run(model):
     words = ("ana", "\u200b", "\x07", "rome")
-    prediction = model.predict(words, adapt=True)
+    (prediction,) = model.predict_words([words], adapt=True)
     assert prediction.sentence.words == words
     assert all(span.end <= 4 for span in prediction.spans)
     (example,) = model.tagger.examples([Sentence(words, (Span(3, 4, "LOC"),))])

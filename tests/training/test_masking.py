@@ -10,7 +10,7 @@ from metacross.errors import ModelError
 from metacross.settings import load_settings
 from metacross.training.masking import EpochMasker, masked
 from metacross.training.sampling import Draw
-from model.test_encoder import tagger_on
+from tiny import tagger_on
 
 
 def pieces_and_tags(example):

@@ -18,7 +18,7 @@ from metacross.training.inner_steps import FastLearner, can_learn_fast
 from metacross.training.meta_training import TextbookLearner, maml_step, task_gradient
 from metacross.training.sampling import Sampler
 from metacross.training.tasks import Task
-from model.test_encoder import tagger_on
+from tiny import tagger_on
 
 RATE, LAMBDA = 1e-2, 2.0
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from metacross.adaptation.retrieval import Neighbor, SentenceIndex, check_enough_sources
+from metacross.adaptation.retrieval import Match, SentenceIndex, check_enough_sources
 from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
 
@@ -70,7 +70,7 @@ class ApproximateIndex:
 
     def nearest(
         self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbor, ...]]:
+    ) -> list[tuple[Match, ...]]:
         """The k most similar source sentences it finds of each vector, best first; see
         :meth:`SentenceIndex.nearest`.
         """
@@ -85,7 +85,7 @@ class ApproximateIndex:
             kept = [p for p in own.tolist() if p >= 0 and p not in hidden]
             similarities = _normalized(self._vectors[kept]) @ queries[row]
             best = sorted(zip(-similarities, kept, strict=True))[:k]
-            found.append(tuple(Neighbor(p, float(-s)) for s, p in best))
+            found.append(tuple(Match(p, float(-s)) for s, p in best))
         return found
 
 
@@ -94,7 +94,7 @@ def _normalized(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def _recall(found: Sequence[Sequence[Neighbor]], exact: Sequence[Sequence[Neighbor]]) -> float:
+def _recall(found: Sequence[Sequence[Match]], exact: Sequence[Sequence[Match]]) -> float:
     """The share of the exact neighbors that were found, or one as similar."""
     n_wanted = n_found = 0
     for own, wanted in zip(found, exact, strict=True):

@@ -1,47 +1,58 @@
-"""Scores a model on a labeled corpus, adapted and not."""
+"""Scores a model on a labeled corpus, with and without adaptation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from metacross.adaptation.ner_model import NerModel
-from metacross.adaptation.prediction import Prediction
 from metacross.errors import DataError
-from metacross.metrics.scoring import Report, counts_by_sentence, score
+from metacross.metrics.scoring import ScoreReport, counts_by_sentence, score
 from metacross.metrics.significance import Comparison, compare
 from metacross.text.sentence import Corpus
+
+if TYPE_CHECKING:
+    from metacross.adaptation.ner_model import NerModel
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How good a model is without adaptation and, where it can adapt, with it.
+    """Scores of a model on a corpus, without adaptation and with it.
 
-    ``adapted`` and ``comparison`` (adapted against plain) are None where it cannot.
+    ``adapted`` and ``comparison`` (adapted against plain) are None where adaptation was left out.
     """
 
     corpus: Corpus
-    plain: Report
-    adapted: Report | None
+    plain: ScoreReport
+    adapted: ScoreReport | None
     comparison: Comparison | None
+
+    @property
+    def f1(self) -> float:
+        """The F1 of the model as it is used: adapted where it adapts."""
+        return (self.adapted or self.plain).overall.f1
 
 
 def evaluate(
     model: NerModel,
     corpus: Corpus,
     *,
-    adapt: bool = True,
+    adapt: bool | None = None,
     progress: Callable[[int], None] = lambda _n_done: None,
 ) -> Evaluation:
-    """Label a corpus and compare with its own entities; ``adapt`` False leaves adaptation out."""
-    _check_types(model, corpus)
+    """Label a corpus and compare with its own entities.
+
+    It is scored without adaptation and, if ``adapt`` is True, with it as well. ``adapt=None``
+    does what the model was trained for: a meta-trained one is scored with adaptation too.
+    """
+    check_labels(corpus, model.labels)
     plain = predicted_corpus(model, corpus, adapt=False)
-    report = score(corpus, plain)
-    if not adapt or model.parts.datastore is None:
-        return Evaluation(corpus, report, None, None)
+    plain_report = score(corpus, plain)
+    if not (model.adapts if adapt is None else adapt):
+        return Evaluation(corpus, plain_report, None, None)
     adapted = predicted_corpus(model, corpus, adapt=True, progress=progress)
     comparison = compare(counts_by_sentence(corpus, adapted), counts_by_sentence(corpus, plain))
-    return Evaluation(corpus, report, score(corpus, adapted), comparison)
+    return Evaluation(corpus, plain_report, score(corpus, adapted), comparison)
 
 
 def predicted_corpus(
@@ -51,25 +62,16 @@ def predicted_corpus(
     adapt: bool,
     progress: Callable[[int], None] = lambda _n_done: None,
 ) -> Corpus:
-    """The corpus with the model's entities in place of its own."""
-    predictions = model.predict_all(corpus, adapt=adapt, progress=progress)
-    return Corpus(tuple(own.labeled for own in predictions), source=corpus.source)
+    """The corpus with the model's entities instead of its own."""
+    predictions = model.predict_stream(corpus, adapt=adapt, progress=progress)
+    return Corpus(tuple(prediction.labeled for prediction in predictions), source=corpus.source)
 
 
-def f1_on(dev: Corpus) -> Callable[[Sequence[Prediction]], float]:
-    """A function that gives the F1 of predictions for this corpus."""
-
-    def f1(predictions: Sequence[Prediction]) -> float:
-        predicted = Corpus(tuple(prediction.labeled for prediction in predictions))
-        return score(dev, predicted).overall.f1
-
-    return f1
-
-
-def _check_types(model: NerModel, corpus: Corpus) -> None:
-    odd = [label for label in corpus.entities_by_label if label not in model.labels]
-    if odd:
+def check_labels(corpus: Corpus, labels: tuple[str, ...]) -> None:
+    """Refuse a corpus with entity types that are not among ``labels``."""
+    unknown = [label for label in corpus.entities_by_label if label not in labels]
+    if unknown:
         raise DataError(
-            f"{corpus.name}: expected entities of the model's types {', '.join(model.labels)}, "
-            f"found {', '.join(odd)} too; use --map or --drop"
+            f"{corpus.name}: expected the entity types {', '.join(labels)}, "
+            f"found {', '.join(unknown)} too; use --map or --drop"
         )

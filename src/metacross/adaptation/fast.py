@@ -29,7 +29,7 @@ from metacross.adaptation.gradient_recorder import (
     untraceable_weight,
 )
 from metacross.adaptation.optimizers import FreshAdam
-from metacross.adaptation.prediction import label_logits
+from metacross.adaptation.plain import label_logits
 from metacross.adaptation.threads import worker_threads
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings

@@ -1,35 +1,42 @@
-"""A trained model: finds the entities of sentences, adapting to each."""
+"""A trained model: predicts entities, adapting to each sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from torch import Tensor
 
+from metacross.adaptation.evaluation import Evaluation, evaluate
 from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
+from metacross.adaptation.plain import label_logits, plain_predictions
 from metacross.adaptation.prediction import (
+    Neighbor,
     Prediction,
-    label_logits,
-    plain_predictions,
-    prediction_from,
+    SentencePrediction,
+    prediction_from_logits,
 )
-from metacross.adaptation.retrieval import Neighbor, build_index
+from metacross.adaptation.retrieval import Index, build_index
 from metacross.adaptation.textbook import adapted, dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.devices import seeded
 from metacross.model.model_folder import Datastore, ModelParts, load_model, save_model
+from metacross.model.sentence_encoder import Vectors
 from metacross.model.tagger import Example
 from metacross.settings import Settings, settings_with
-from metacross.text.reading import unlabeled
-from metacross.text.sentence import Sentence
+from metacross.text.reading import read_corpus, unlabeled
+from metacross.text.sentence import Corpus, Sentence
 from metacross.text.word_splitting import split_text
 
-_ADJUSTABLE = (
+if TYPE_CHECKING:
+    from metacross.training.callbacks import Callback
+
+_CHANGEABLE = (
     "adaptation.*",
     "fine_tuning.*",
     "retrieval.neighbors",
@@ -43,137 +50,251 @@ Progress: TypeAlias = Callable[[int], None]
 
 
 class NerModel:
-    """What ``metacross.train`` and ``metacross.load`` give."""
+    """A model that finds named entities; made by :func:`metacross.train` or
+    :func:`metacross.load`.
+
+    A meta-trained model adapts to each sentence before labeling it: it retrieves the most similar
+    source sentences and takes a gradient step on them. ``adapt=None`` in the methods below does
+    what the model was trained for; True and False turn adaptation on and off.
+
+    Use a model in one thread at a time: adaptation replaces parts of the network while it runs.
+    """
 
     def __init__(self, parts: ModelParts, *, engine: EngineName = "fast") -> None:
         self.parts = parts
         self.tagger = parts.tagger
         self.settings = parts.settings
         self.fallback_reason = (
-            "it was asked for"
+            "it was requested"
             if engine == "textbook"
             else unsupported_reason(parts.tagger, parts.settings)
         )
-        """Why it adapts by the textbook loop; None where the fast engine does it."""
-        self._index = (
-            None
-            if parts.datastore is None
-            else build_index(parts.datastore.vectors, parts.settings.retrieval.search)
-        )
-        self._support: dict[int, Example] = {}
-        self._engine = FastEngine(
-            parts.tagger,
-            parts.settings,
-            memory_bytes=2**20 * parts.settings.run.gradient_cache_mb,
-        )
+        """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
+        self._support_examples: dict[int, Example] = {}
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The entity types it knows."""
+        """The entity types it predicts, such as ``("LOC", "ORG", "PER")``."""
         return self.tagger.tag_set.labels
 
     @property
-    def recall(self) -> float | None:
-        """Of the nearest source sentences, how many it finds; None: all, as the search is exact."""
-        return None if self._index is None else self._index.recall
-
-    @property
     def adapts(self) -> bool:
-        """Whether it adapts unless told otherwise."""
+        """Whether it adapts to sentences by default."""
         return self.parts.adapts
 
+    @property
+    def search_recall(self) -> float | None:
+        """Fraction of the nearest source sentences that approximate search finds; None if the
+        search is exact.
+        """
+        return None if self.parts.datastore is None else self._index.recall
+
+    @overload
+    def predict(
+        self, text: str, *, adapt: bool | None = None, language: str | None = None
+    ) -> Prediction: ...
+
+    @overload
     def predict(
         self,
-        text: str | Sequence[str] | Sentence,
+        text: list[str] | tuple[str, ...],
         *,
         adapt: bool | None = None,
         language: str | None = None,
-    ) -> Prediction:
-        """Find the entities of a text, of words, or of a sentence.
+    ) -> list[Prediction]: ...
 
-        ``adapt`` None does what the model was made for: a meta-trained one adapts.
-        """
-        if isinstance(text, str):
-            layout = split_text(text, language)
-            if not layout.offsets:
-                raise DataError(f"expected at least one word, found {text[:40]!r}")
-            sentence = unlabeled(layout, language)
-        elif isinstance(text, Sentence):
-            sentence = text
-        else:
-            sentence = Sentence(tuple(text), None, language)
-        return next(self.predict_all([sentence], adapt=adapt))
-
-    def predict_all(
+    def predict(
         self,
-        sentences: Iterable[Sentence],
+        text: str | list[str] | tuple[str, ...],
         *,
         adapt: bool | None = None,
-        chunk: int = 512,
-        progress: Progress = lambda _n_done: None,
-    ) -> Iterator[Prediction]:
-        """Find the entities of sentences as they come, in order, ``chunk`` of them at once.
+        language: str | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Find the entities of a text, or of each text in a list.
 
-        ``progress`` is told how many are done while a chunk is under way.
+        ``language`` is a code such as ``"fr"``; it helps to split the text into words.
+
+            prediction = model.predict("Angela Merkel besuchte Wolfsburg.", language="de")
+            for entity in prediction.entities:
+                print(entity.text, entity.label, entity.start, entity.end, entity.score)
         """
-        wished = self.adapts if adapt is None else adapt
-        remaining = iter(sentences)
-        n_before = 0
-        while taken := list(islice(remaining, chunk)):
+        texts = [text] if isinstance(text, str) else list(text)
+        for item in texts:
+            if not isinstance(item, str):
+                raise DataError(
+                    f"expected a text or a list of texts, found {type(item).__name__}; "
+                    "use predict_words for lists of words and predict_stream for sentences"
+                )
+        predictions = self._predicted_texts(texts, adapt, language)
+        return predictions[0] if isinstance(text, str) else predictions
 
-            def tell(n_done: int, n_before: int = n_before) -> None:
+    def _predicted_texts(
+        self, texts: Sequence[str], adapt: bool | None, language: str | None
+    ) -> list[Prediction]:
+        layouts = [split_text(text, language) for text in texts]
+        sentences = [unlabeled(layout, language) for layout in layouts if layout.offsets]
+        predictions = self.predict_stream(sentences, adapt=adapt)
+        return [
+            Prediction(layout.text, (next(predictions),), (0,))
+            if layout.offsets
+            else Prediction(layout.text, (), ())
+            for layout in layouts
+        ]
+
+    def predict_words(
+        self,
+        sentences: Iterable[Sequence[str]],
+        *,
+        adapt: bool | None = None,
+        language: str | None = None,
+    ) -> list[SentencePrediction]:
+        """Find the entities of sentences that are already split into words.
+
+        predictions = model.predict_words([["Angela", "Merkel", "besuchte", "Wolfsburg", "."]])
+        """
+        return list(
+            self.predict_stream(
+                (_sentence_of_words(words, language) for words in sentences), adapt=adapt
+            )
+        )
+
+    def predict_stream(
+        self,
+        sentences: Iterable[Sentence | str | Sequence[str]],
+        *,
+        adapt: bool | None = None,
+        chunk_size: int = 512,
+        progress: Progress = lambda _n_done: None,
+    ) -> Iterator[SentencePrediction]:
+        """Find the entities of any number of sentences, in order and in constant memory.
+
+        An item is a :class:`Sentence`, the text of a sentence, or a list of words. ``chunk_size``
+        sentences are read and labeled together; ``progress`` is called with the number done.
+        """
+        adapts = self.adapts if adapt is None else adapt
+        remaining = (_as_sentence(item, number) for number, item in enumerate(sentences, start=1))
+        n_before = 0
+        while chunk := list(islice(remaining, chunk_size)):
+
+            def report(n_done: int, n_before: int = n_before) -> None:
                 progress(n_before + n_done)
 
-            yield from self._adapted(taken, tell) if wished else self._plain(taken)
-            n_before += len(taken)
+            yield from self._adapted(chunk, report) if adapts else self._plain(chunk)
+            n_before += len(chunk)
             progress(n_before)
 
     def neighbors(
         self, sentences: Sequence[Sentence], *, k: int | None = None
     ) -> list[tuple[Neighbor, ...]]:
-        """The source sentences that each sentence would learn from, best first."""
-        retrieval = self.settings.retrieval
-        k = k or retrieval.neighbors
-        vectors = self._datastore.sentence_encoder.vectors(sentences)
-        if self._index is None:
-            raise ModelError("expected a model with source sentences, found one without")
-        found = self._index.nearest(vectors, k=k + retrieval.skip_nearest)
-        return [own[retrieval.skip_nearest :] for own in found]
+        """The ``k`` source sentences that each sentence would learn from, most similar first.
 
-    def source_sentence(self, neighbor: Neighbor) -> Sentence:
-        """The sentence that a neighbor stands for."""
-        return self._datastore.source[neighbor.position]
+        ``k=None`` takes the number of neighbors that the model adapts to.
+        """
+        return self._nearest(self._datastore.sentence_encoder.vectors(sentences), k)
+
+    def evaluate(
+        self,
+        corpus: Corpus | str | Path,
+        *,
+        adapt: bool | None = None,
+        language: str | None = None,
+        progress: Progress = lambda _n_done: None,
+    ) -> Evaluation:
+        """Score the model on a labeled corpus or file, without adaptation and with it.
+
+        See :func:`metacross.evaluate` for ``adapt``.
+        """
+        if not isinstance(corpus, Corpus):
+            corpus = read_corpus(corpus, language=language)
+        return evaluate(self, corpus, adapt=adapt, progress=progress)
+
+    def fine_tune(
+        self,
+        target: Corpus | str | Path,
+        *,
+        fraction: float | None = None,
+        n_sentences: int | None = None,
+        seed: int = 0,
+        output: str | Path | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> NerModel:
+        """A new model, trained further on labeled text of the target language.
+
+        See :func:`metacross.fine_tune`. This model is unchanged.
+        """
+        from metacross.training.train import fine_tune
+
+        return fine_tune(
+            self,
+            target,
+            fraction=fraction,
+            n_sentences=n_sentences,
+            seed=seed,
+            output=output,
+            callbacks=callbacks,
+        )
 
     def save(self, folder: str | Path) -> None:
-        """Write the model folder."""
+        """Write the model to a folder that :func:`metacross.load` and ``transformers`` read."""
         save_model(self.parts, folder)
 
     @property
     def _datastore(self) -> Datastore:
         if self.parts.datastore is None:
             raise ModelError(
-                "this model has no source sentences to adapt to, as it was fine-tuned; "
-                "use it without adaptation"
+                "a fine-tuned model has no source sentences to adapt to; "
+                "use it without adaptation (adapt=False, --no-adapt)"
             )
         return self.parts.datastore
 
-    def _plain(self, sentences: Sequence[Sentence]) -> Iterator[Prediction]:
+    @cached_property
+    def _index(self) -> Index:
+        return build_index(self._datastore.vectors, self.settings.retrieval.search)
+
+    @cached_property
+    def _engine(self) -> FastEngine:
+        memory_bytes = 2**20 * self.settings.run.gradient_cache_mb
+        return FastEngine(self.tagger, self.settings, memory_bytes=memory_bytes)
+
+    def _nearest(self, vectors: Vectors, k: int | None) -> list[tuple[Neighbor, ...]]:
+        retrieval, source = self.settings.retrieval, self._datastore.source
+        k = k or retrieval.neighbors
+        return [
+            tuple(
+                Neighbor(match.position, match.similarity, source[match.position])
+                for match in matches[retrieval.skip_nearest :]
+            )
+            for matches in self._index.nearest(vectors, k=k + retrieval.skip_nearest)
+        ]
+
+    def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
         with dropout(self.tagger, enabled=False):
             yield from plain_predictions(
-                self.tagger, sentences, batch_pieces=self.settings.run.batch_pieces
+                self.tagger,
+                sentences,
+                self.tagger.examples(sentences),
+                batch_pieces=self.settings.run.batch_pieces,
             )
 
-    def _adapted(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Prediction]:
+    def _adapted(
+        self, sentences: Sequence[Sentence], progress: Progress
+    ) -> Iterator[SentencePrediction]:
         """Adapt to each sentence and label it (Algorithm 1, lines 15 to 19)."""
+        datastore = self._datastore
         examples = self.tagger.examples(sentences)
-        nearest = self.neighbors(sentences)
+        vectors = (
+            datastore.sentence_encoder.vectors_of_windows([e.windows for e in examples])
+            if datastore.uses_tagger_tokenizer
+            else datastore.sentence_encoder.vectors(sentences)
+        )
+        neighbors = self._nearest(vectors, None)
         supports = [
-            {neighbor.position: self._support_example(neighbor.position) for neighbor in own}
-            for own in nearest
+            {neighbor.position: self._support_example(neighbor) for neighbor in nearest}
+            for nearest in neighbors
         ]
         logits = self._adapted_logits(examples, supports, progress)
-        for sentence, own_logits, own in zip(sentences, logits, nearest, strict=True):
-            yield prediction_from(self.tagger, sentence, own_logits, own)
+        for sentence, sentence_logits, nearest in zip(sentences, logits, neighbors, strict=True):
+            yield prediction_from_logits(sentence, sentence_logits, self.tagger.tag_set, nearest)
 
     def _adapted_logits(
         self,
@@ -187,11 +308,11 @@ class NerModel:
                     return self._engine.logits(examples, supports, progress=progress)
             except UnsupportedLayer:
                 self.fallback_reason = "a layer of this encoder reads more than the sentences"
-        found = []
+        logits = []
         for example, support in zip(examples, supports, strict=True):
-            found.append(self._textbook_logits(example, list(support.values())))
-            progress(len(found))
-        return found
+            logits.append(self._textbook_logits(example, list(support.values())))
+            progress(len(logits))
+        return logits
 
     def _textbook_logits(self, example: Example, support: Sequence[Example]) -> Tensor:
         """Adapt, label, restore."""
@@ -212,10 +333,11 @@ class NerModel:
             (logits,) = label_logits(self.tagger, [example])
         return logits
 
-    def _support_example(self, position: int) -> Example:
-        if position not in self._support:
-            (self._support[position],) = self.tagger.examples([self._datastore.source[position]])
-        return self._support[position]
+    def _support_example(self, neighbor: Neighbor) -> Example:
+        if neighbor.position not in self._support_examples:
+            (example,) = self.tagger.examples([neighbor.sentence])
+            self._support_examples[neighbor.position] = example
+        return self._support_examples[neighbor.position]
 
 
 def load(
@@ -223,25 +345,46 @@ def load(
     *,
     device: str = "auto",
     engine: EngineName = "fast",
-    settings: Iterable[str] = (),
+    **overrides: Mapping[str, Any],
 ) -> NerModel:
-    """Open a model that was saved. The ``textbook`` engine gives the same results, slower.
+    """Load a model from its folder.
 
-    ``settings`` change how the model adapts or is fine-tuned: ``["adaptation.learning_rate=3e-5"]``.
+    ``overrides`` change how it adapts or is fine-tuned, by groups of settings:
+    ``load("models/en", adaptation={"learning_rate": 3e-5}, retrieval={"neighbors": 4})``.
+    ``engine="textbook"`` adapts by the reference loop: same results, slower.
     """
     parts = load_model(folder, device=device)
-    changed = settings_with(parts.settings, settings)
-    _check_still_free(parts.settings, changed)
-    return NerModel(replace(parts, settings=changed), engine=engine)
+    settings = settings_with(parts.settings, overrides)
+    _check_changeable(parts.settings, settings)
+    return NerModel(replace(parts, settings=settings), engine=engine)
 
 
-def _check_still_free(before: Settings, after: Settings) -> None:
-    """Refuse changes to what a model was trained with."""
-    for section, values in before.model_dump().items():
+def _check_changeable(before: Settings, after: Settings) -> None:
+    """Refuse changes to settings that the model was trained with."""
+    for group, values in before.model_dump().items():
         for key, value in values.items():
-            free = f"{section}.*" in _ADJUSTABLE or f"{section}.{key}" in _ADJUSTABLE
-            if not free and getattr(getattr(after, section), key) != value:
+            changeable = f"{group}.*" in _CHANGEABLE or f"{group}.{key}" in _CHANGEABLE
+            if not changeable and getattr(getattr(after, group), key) != value:
                 raise SettingsError(
-                    f"{section}.{key}: expected a setting that a trained model can still change "
-                    f"({', '.join(_ADJUSTABLE)}); for others train anew"
+                    f"{group}.{key}: expected a setting that can change after training "
+                    f"({', '.join(_CHANGEABLE)}); for others train a new model"
                 )
+
+
+def _as_sentence(item: Sentence | str | Sequence[str], number: int) -> Sentence:
+    if isinstance(item, Sentence):
+        return item
+    if not isinstance(item, str):
+        return _sentence_of_words(item, None)
+    layout = split_text(item)
+    if not layout.offsets:
+        raise DataError(f"sentence {number}: expected at least one word, found {item[:40]!r}")
+    return unlabeled(layout, None)
+
+
+def _sentence_of_words(words: Sequence[str], language: str | None) -> Sentence:
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise DataError(
+            f"expected a list of words, found {words!r}"[:200] + "; use predict for texts"
+        )
+    return Sentence(tuple(words), None, language)

@@ -1,82 +1,139 @@
-"""Finds the entities of sentences with a tagger as it is."""
+"""What a model predicts: entities of sentences and of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from metacross.adaptation.retrieval import Neighbor
-from metacross.model.tagger import Example, Tagger
+from metacross.adaptation.prediction_html import html_of_entities
 from metacross.text.sentence import Sentence, Span
+from metacross.text.tags import TagSet
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Entity:
+    """An entity in a text.
+
+    ``start`` and ``end`` are character offsets, half-open: ``text == source_text[start:end]``.
+    ``start_word`` and ``end_word`` are the half-open range of its words in its sentence. ``score``
+    is the mean probability of its words' tags.
+    """
+
+    text: str
+    label: str
+    start: int
+    end: int
+    start_word: int
+    end_word: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A source sentence that a sentence learned from, with its cosine similarity.
+
+    ``position`` is its position in the source corpus.
+    """
+
+    position: int
+    similarity: float
+    sentence: Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePrediction:
     """The entities found in a sentence.
 
-    ``scores`` holds for each span the mean probability of its words' tags; ``neighbors`` are the
-    source sentences it was adapted to, none where it was not.
+    ``spans`` are ranges of words; ``scores`` has the mean probability of each span's tags.
+    ``neighbors`` are the source sentences that the model adapted to; empty without adaptation.
+
+    *Shape:* ``probabilities`` (words, tags), with the names of the columns in ``tags``.
     """
 
     sentence: Sentence
     spans: tuple[Span, ...]
     scores: tuple[float, ...]
     neighbors: tuple[Neighbor, ...] = ()
+    tags: tuple[str, ...] = ()
+    probabilities: NDArray[np.float32] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32), compare=False, repr=False
+    )
 
     @property
     def labeled(self) -> Sentence:
-        """The sentence with the found entities as its own."""
+        """The sentence with the entities that were found."""
         return replace(self.sentence, spans=self.spans)
 
+    @property
+    def text(self) -> str:
+        """The text of the sentence; words that were given as words are joined by blanks."""
+        return self.sentence.laid_out().text
 
-def plain_predictions(
-    tagger: Tagger, sentences: Sequence[Sentence], *, batch_pieces: int
-) -> list[Prediction]:
-    """Label sentences without adapting to them, like lengths together."""
-    examples = tagger.examples(sentences)
-    order = sorted(range(len(examples)), key=lambda i: examples[i].n_pieces)
-    found: dict[int, Prediction] = {}
-    for positions in _batches(order, examples, batch_pieces):
-        logits = label_logits(tagger, [examples[i] for i in positions])
-        for position, own in zip(positions, logits, strict=True):
-            found[position] = prediction_from(tagger, sentences[position], own)
-    return [found[i] for i in range(len(sentences))]
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """The entities with their text and character offsets in :attr:`text`."""
+        return tuple(self._entities(offset=0))
 
+    def _entities(self, *, offset: int) -> Iterator[Entity]:
+        layout = self.sentence.laid_out()
+        for span, score in zip(self.spans, self.scores, strict=True):
+            start, end = layout.offsets[span.start][0], layout.offsets[span.end - 1][1]
+            yield Entity(
+                text=layout.text[start:end],
+                label=span.label,
+                start=offset + start,
+                end=offset + end,
+                start_word=span.start,
+                end_word=span.end,
+                score=score,
+            )
 
-@torch.no_grad()
-def label_logits(tagger: Tagger, examples: Sequence[Example]) -> list[Tensor]:
-    """The scores of all tags, for each sentence. *Shape:* each (words, tags)."""
-    batch = tagger.batch(examples)
-    n_words = torch.bincount(batch.sentence_of_word, minlength=batch.n_sentences)
-    return list(torch.split(tagger.logits(batch).cpu(), n_words.tolist()))
-
-
-def prediction_from(
-    tagger: Tagger, sentence: Sentence, logits: Tensor, neighbors: Sequence[Neighbor] = ()
-) -> Prediction:
-    """Read the entities off the scores. *Shape:* logits (words, tags)."""
-    best, tag_ids = logits.softmax(dim=1).max(dim=1)  # both (words,)
-    spans = tagger.tag_set.spans(tag_ids.tolist())
-    scores = tuple(best[span.start : span.end].mean().item() for span in spans)
-    return Prediction(sentence, spans, scores, tuple(neighbors))
+    def _repr_html_(self) -> str:
+        """Colored entities, for notebooks."""
+        return html_of_entities(self.text, [(e.start, e.end, e.label) for e in self.entities])
 
 
-def _batches(
-    order: Sequence[int], examples: Sequence[Example], batch_pieces: int
-) -> Iterator[list[int]]:
-    """Positions in the given order, cut so that a padded batch holds about as many pieces."""
-    batch: list[int] = []
-    n_windows = 0
-    for position in order:
-        windows = examples[position].windows
-        longest = max(len(window) for window in windows)
-        if batch and (n_windows + len(windows)) * longest > batch_pieces:
-            yield batch
-            batch, n_windows = [], 0
-        batch.append(position)
-        n_windows += len(windows)
-    if batch:
-        yield batch
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The entities found in a text.
+
+    ``sentences`` are the predictions of its sentences, and ``starts`` the character offsets at
+    which they begin in ``text``.
+    """
+
+    text: str
+    sentences: tuple[SentencePrediction, ...]
+    starts: tuple[int, ...]
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """The entities of all sentences, with character offsets in :attr:`text`."""
+        pairs = zip(self.sentences, self.starts, strict=True)
+        return tuple(
+            entity for prediction, start in pairs for entity in prediction._entities(offset=start)
+        )
+
+    def _repr_html_(self) -> str:
+        """Colored entities, for notebooks."""
+        return html_of_entities(self.text, [(e.start, e.end, e.label) for e in self.entities])
+
+
+def prediction_from_logits(
+    sentence: Sentence, logits: Tensor, tag_set: TagSet, neighbors: Sequence[Neighbor] = ()
+) -> SentencePrediction:
+    """Read the entities off the scores of all tags. *Shape:* logits (words, tags)."""
+    probabilities = logits.softmax(dim=1)  # (words, tags)
+    best, tag_ids = probabilities.max(dim=1)  # both (words,)
+    spans = tag_set.spans(tag_ids.tolist())
+    return SentencePrediction(
+        sentence=sentence,
+        spans=spans,
+        scores=tuple(best[span.start : span.end].mean().item() for span in spans),
+        neighbors=tuple(neighbors),
+        tags=tag_set.tags,
+        probabilities=probabilities.numpy(),
+    )

@@ -19,7 +19,7 @@ _EXACT_UP_TO = 1_000_000  # source sentences
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Neighbor:
+class Match:
     """A source sentence by its position, and how similar it is (cosine)."""
 
     position: int
@@ -33,7 +33,7 @@ class Index(Protocol):
 
     def nearest(
         self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbor, ...]]:
+    ) -> list[tuple[Match, ...]]:
         """The k most similar source sentences of each vector, best first."""
 
 
@@ -52,7 +52,7 @@ class SentenceIndex:
 
     def nearest(
         self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
-    ) -> list[tuple[Neighbor, ...]]:
+    ) -> list[tuple[Match, ...]]:
         """The k most similar source sentences of each vector, best first; of equally similar ones
         the earlier.
 
@@ -63,7 +63,7 @@ class SentenceIndex:
         """
         check_enough_sources(k, len(self), exclude)
         queries = _normalized(vectors)
-        found: list[tuple[Neighbor, ...]] = []
+        found: list[tuple[Match, ...]] = []
         for start in range(0, len(queries), _QUERY_BLOCK):
             block = queries[start : start + _QUERY_BLOCK]
             found += self._nearest_of_block(block, k, exclude[start : start + _QUERY_BLOCK])
@@ -71,8 +71,8 @@ class SentenceIndex:
 
     def _nearest_of_block(
         self, queries: Tensor, k: int, exclude: Sequence[Collection[int]]
-    ) -> list[tuple[Neighbor, ...]]:
-        best: list[list[Neighbor]] = [[] for _ in range(len(queries))]
+    ) -> list[tuple[Match, ...]]:
+        best: list[list[Match]] = [[] for _ in range(len(queries))]
         for start in range(0, len(self), _SOURCE_BLOCK):
             sources = _normalized(self._vectors[start : start + _SOURCE_BLOCK])
             similarities = queries @ sources.T  # (queries, sources)
@@ -96,11 +96,11 @@ def check_enough_sources(k: int, n_vectors: int, exclude: Sequence[Collection[in
         )
 
 
-def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbor]]:
+def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Match]]:
     """The best of each row, and all that are as good as the last of them."""
     values, positions = similarities.topk(min(k, similarities.shape[1]), dim=1)
     n_as_good = (similarities >= values[:, -1:]).sum(dim=1)  # (queries,)
-    rows: list[list[Neighbor]] = []
+    rows: list[list[Match]] = []
     for row, (row_values, row_positions) in enumerate(
         zip(values.tolist(), positions.tolist(), strict=True)
     ):
@@ -108,7 +108,7 @@ def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Neighbor]
             row_positions = (similarities[row] >= values[row, -1]).nonzero()[:, 0].tolist()
             row_values = similarities[row, row_positions].tolist()
         pairs = zip(row_positions, row_values, strict=True)
-        rows.append([Neighbor(start + p, v) for p, v in pairs if v > -torch.inf])
+        rows.append([Match(start + p, v) for p, v in pairs if v > -torch.inf])
     return rows
 
 

@@ -11,14 +11,15 @@ from safetensors.numpy import load_file, save_file
 
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors
 from metacross.text.sentence import Sentence
+from metacross.text.windows import Window
 from metacross.text.writing import discard
 
 
 def cache_folder() -> Path:
-    """``METACROSS_CACHE``, or a folder of the user's own."""
-    named = os.environ.get("METACROSS_CACHE")
-    if named:
-        return Path(named)
+    """``METACROSS_CACHE``, or ``metacross`` in the user's cache folder."""
+    folder = os.environ.get("METACROSS_CACHE")
+    if folder:
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metacross"
 
 
@@ -26,21 +27,29 @@ def cached_vectors(
     encoder: SentenceEncoder,
     sentences: Sequence[Sentence],
     *,
+    windows: Sequence[Sequence[Window]] | None = None,
     progress: Callable[[int], None] = lambda _n_done: None,
 ) -> Vectors:
-    """The sentences' vectors, computed only where no file holds them under the key of all they
-    depend on. A file that cannot be read or written is done without.
+    """The sentences' vectors, from the cache if they are there.
+
+    The key of the cache covers everything that the vectors depend on. ``windows`` are those of the
+    sentences, None where they are not tokenized yet. If the cache cannot be read or written, the
+    vectors are computed.
     """
     path = cache_folder() / "vectors" / f"{encoder.key(sentences)}.safetensors"
     try:
         vectors: Vectors = load_file(path)["vectors"]
     except (OSError, SafetensorError, KeyError):
-        vectors = encoder.vectors(sentences, progress=progress)
-        _keep(vectors, path)
+        vectors = (
+            encoder.vectors(sentences, progress=progress)
+            if windows is None
+            else encoder.vectors_of_windows(windows, progress=progress)
+        )
+        _save(vectors, path)
     return vectors
 
 
-def _keep(vectors: Vectors, path: Path) -> None:
+def _save(vectors: Vectors, path: Path) -> None:
     unfinished = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

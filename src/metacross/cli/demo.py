@@ -6,13 +6,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.table import Table
 
 from metacross.cli import output as console
 from metacross.cli.entity_text import marked
-from metacross.metrics.scoring import Report
+from metacross.metrics.scoring import ScoreReport
 from metacross.settings import load_settings
 from metacross.study.report import html_pages
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
@@ -39,11 +40,20 @@ class Result:
     """The three systems on one language."""
 
     corpus: Corpus
-    base: Report
-    plain: Report
-    adapted: Report
+    base: ScoreReport
+    plain: ScoreReport
+    adapted: ScoreReport
     plain_predictions: tuple[Prediction, ...]
     adapted_predictions: tuple[Prediction, ...]
+
+
+def demo_command(
+    output: Annotated[Path, typer.Option(help="Folder of the models and the report.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Run the whole method on the bundled encoder and corpus, in minutes, offline."""
+    run_demo(output)
 
 
 def run_demo(output: Path) -> Path:
@@ -101,7 +111,7 @@ def _result(base: NerModel, meta: NerModel, language: str) -> Result:
 
     corpus = bundled_corpus(language, "test")
 
-    def report(predictions: Sequence[Prediction]) -> Report:
+    def report(predictions: Sequence[Prediction]) -> ScoreReport:
         return score(corpus, Corpus(tuple(prediction.labeled for prediction in predictions)))
 
     plain = tuple(meta.predict_all(corpus, adapt=False))

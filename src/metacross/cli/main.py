@@ -9,8 +9,14 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.cli import model_commands, study_commands, text_commands
 from metacross.cli import output as console
+from metacross.cli import study_commands, text_commands
+from metacross.cli.demo import demo_command
+from metacross.cli.evaluate import evaluate_command
+from metacross.cli.fine_tune import fine_tune_command
+from metacross.cli.neighbors import neighbors_command
+from metacross.cli.predict import predict_command
+from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -20,15 +26,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("demo")(model_commands.demo_command)
+app.command("demo")(demo_command)
 app.command("check")(text_commands.check_command)
 app.command("convert")(text_commands.convert_command)
 app.command("score")(text_commands.score_command)
-app.command("train")(model_commands.train_command)
-app.command("evaluate")(model_commands.evaluate_command)
-app.command("predict")(model_commands.predict_command)
-app.command("neighbors")(model_commands.neighbors_command)
-app.command("fine-tune")(model_commands.fine_tune_command)
+app.command("train")(train_command)
+app.command("evaluate")(evaluate_command)
+app.command("predict")(predict_command)
+app.command("neighbors")(neighbors_command)
+app.command("fine-tune")(fine_tune_command)
 app.command("experiment")(study_commands.experiment_command)
 app.command("compare")(study_commands.compare_command)
 

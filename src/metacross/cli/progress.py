@@ -1,4 +1,4 @@
-"""Shows on the terminal how far long work has come."""
+"""Progress bars of long work."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from metacross.training.callbacks import Callback
 from metacross.training.loop import StepResult
 
 
-class TrainingBar:
+class TrainingBar(Callback):
     """A bar with loss, speed and time left; a line for every validation."""
 
     def __init__(self, unit: str) -> None:
@@ -37,56 +38,54 @@ class TrainingBar:
         )
         self._task: TaskID | None = None
         self._preparation: TaskID | None = None
-        self._told_slowly = False
+        self._fallback_shown = False
 
-    def preparing(self, what: str, n_done: int, n_all: int) -> None:
-        """Show a bar of its own, until it is full."""
+    def on_prepare(self, what: str, n_done: int, n_total: int) -> None:
+        """Show a bar until the preparation is done."""
         if self._preparation is None:
             self._progress.start()
-            self._preparation = self._progress.add_task(what, total=n_all, loss="", speed="")
+            self._preparation = self._progress.add_task(what, total=n_total, loss="", speed="")
         self._progress.update(self._preparation, completed=n_done)
-        if n_done == n_all:
+        if n_done == n_total:
             self._progress.remove_task(self._preparation)
             self._preparation = None
 
-    def begun(self, steps_done: int, steps: int) -> None:
-        """Start the bar where the training goes on."""
+    def on_train_begin(self, steps_done: int, steps: int) -> None:
+        """Start the bar at the step where training resumes."""
         if steps_done:
-            self._progress.console.print(f"going on after step {steps_done:,} of {steps:,}")
+            self._progress.console.print(f"Resuming after step {steps_done:,} of {steps:,}.")
         self._progress.start()
         self._task = self._progress.add_task(
             "training", total=steps, completed=steps_done, loss="", speed=""
         )
 
-    def stepped(self, step: int, result: StepResult) -> None:
-        """Move the bar; where the slow way is taken, say so once."""
+    def on_step_end(self, step: int, result: StepResult) -> None:
+        """Move the bar; say once if the textbook loop does the work."""
         if self._task is None:
             return
-        if result.slowly and not self._told_slowly:
-            self._told_slowly = True
+        if result.used_fallback and not self._fallback_shown:
+            self._fallback_shown = True
             self._progress.console.print(
-                "meta-training by the textbook loop, since the fast way does not fit this encoder "
-                "or precision"
+                "Meta-training by the textbook loop: the fast one does not support this encoder or "
+                "precision."
             )
         steps_a_second = self._progress.tasks[-1].speed
         speed = f"{steps_a_second * result.n_items:.1f} {self._unit}/s" if steps_a_second else ""
         self._progress.update(self._task, completed=step, loss=f"{result.loss:.3f}", speed=speed)
 
-    def validated(self, step: int, f1: float, best: bool) -> None:
+    def on_validation(self, step: int, f1: float, best: bool) -> None:
         """Print the dev F1."""
         mark = " (best so far)" if best else ""
         self._progress.console.print(f"step {step:,}: dev F1 {100 * f1:.2f}{mark}")
 
-    def ended(self) -> None:
-        """Take the bar away."""
+    def on_train_end(self) -> None:
+        """Remove the bar."""
         self._progress.stop()
 
 
 @contextlib.contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar over a known number of things; the block calls the given function with how many are
-    done.
-    """
+    """A bar over ``total`` items; call the function that it yields with the number done."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     quiet = not console.is_terminal

@@ -40,7 +40,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ScoreReport:
     """How well some entities were found, overall (micro) and by type."""
 
     by_label: Mapping[str, Score]
@@ -68,7 +68,7 @@ class Report:
         return self.n_correct_tags / self.n_words
 
 
-def score(gold: Corpus, predicted: Corpus) -> Report:
+def score(gold: Corpus, predicted: Corpus) -> ScoreReport:
     """Compare the entities of two corpora with the same sentences: an entity is right when its
     words and its type are. Sentences are scored apart, each once.
     """
@@ -85,7 +85,7 @@ def score(gold: Corpus, predicted: Corpus) -> Report:
         n_correct_tags += _n_equal_tags(gold_sentence, predicted_sentence)
     labels = sorted({*wanted, *found})
     by_label = {label: Score(correct[label], found[label], wanted[label]) for label in labels}
-    return Report(by_label, gold.n_words, n_correct_tags)
+    return ScoreReport(by_label, gold.n_words, n_correct_tags)
 
 
 def counts_by_sentence(gold: Corpus, predicted: Corpus) -> NDArray[np.int64]:

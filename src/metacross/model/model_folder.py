@@ -43,7 +43,7 @@ _VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
 
 @dataclass(frozen=True, slots=True)
 class Datastore:
-    """What a model adapts with: the source language and the encoder that finds like sentences.
+    """What a model adapts to: source sentences, their vectors, and the encoder that made them.
 
     ``pretrained`` holds the weights of the tagger's encoder from before training; where an outside
     encoder makes the vectors it is ``outside``, and ``pretrained`` is None.
@@ -54,6 +54,11 @@ class Datastore:
     sentence_encoder: SentenceEncoder
     pretrained: Mapping[str, Tensor] | None
     outside: Encoder | None
+
+    @property
+    def uses_tagger_tokenizer(self) -> bool:
+        """Whether sentence vectors are made from the same windows as the tagger reads."""
+        return self.outside is None
 
 
 @dataclass(frozen=True, slots=True)

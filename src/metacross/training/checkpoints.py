@@ -1,4 +1,4 @@
-"""Keeps the state of a training on disk, whole at any moment."""
+"""Saves the state of a training; the files on disk are complete at any moment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metacross.text.writing import discard
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How far a training came. ``best_f1`` is None before the first validation."""
+    """Progress of a training. ``best_f1`` is None before the first validation."""
 
     steps: int = 0
     best_f1: float | None = None
@@ -28,25 +28,25 @@ class History:
     validations: tuple[tuple[int, float], ...] = ()
     seconds: float = 0.0
 
-    def stepped(self, steps: int) -> History:
-        """After so many steps."""
+    def after_step(self, steps: int) -> History:
+        """The history after ``steps`` steps."""
         return replace(self, steps=steps)
 
-    def validated(self, f1: float) -> History:
-        """After a look at the dev corpus; the earlier of equally good ones stays best."""
+    def after_validation(self, f1: float) -> History:
+        """The history after a validation; of equal scores the earlier one stays the best."""
         validations = (*self.validations, (self.steps, f1))
         if self.best_f1 is not None and f1 <= self.best_f1:
             return replace(self, validations=validations)
         return replace(self, validations=validations, best_f1=f1, best_step=self.steps)
 
-    def lasted(self, seconds: float) -> History:
-        """With the time of this session added."""
+    def with_time(self, seconds: float) -> History:
+        """The history with the seconds of this session added."""
         return replace(self, seconds=self.seconds + seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """All that changes in a training: the trainable weights and the optimizer's moments."""
+    """Everything that changes in a training: trainable weights and the optimizer's moments."""
 
     trainable: Mapping[str, nn.Parameter]
     adam: Adam
@@ -61,42 +61,42 @@ class TrainingState:
         return weights | {f"adam.{name}": tensor for name, tensor in self.adam.state().items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take everything back."""
+        """Restore everything."""
         load_weights(self.trainable, _under("weight.", tensors))
         self.adam.load_state(_under("adam.", tensors))
 
 
 class Checkpoints:
-    """Writes a checkpoint beside the old one and then in its place, so that one is always whole."""
+    """The checkpoint files of a training. A new file replaces the old one only when complete."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def checkpoint(self) -> Path:
-        """State and history after the last steps."""
+        """State and history after the last saved step."""
         return self._folder / "checkpoint.safetensors"
 
     @property
     def best(self) -> Path:
-        """The weights that did best on the dev corpus."""
+        """The weights with the best dev F1."""
         return self._folder / "best.safetensors"
 
     def resume(self, state: TrainingState) -> History:
-        """Take up a training where it stopped; an empty history where there is none."""
+        """Restore the last checkpoint into ``state``; an empty history if there is none."""
         if not self.checkpoint.exists():
             return History()
         tensors, history = read_checkpoint(self.checkpoint)
         state.load(tensors)
         return history
 
-    def write(self, state: TrainingState, history: History) -> None:
-        """Keep the state after a step."""
+    def save(self, state: TrainingState, history: History) -> None:
+        """Save the state after a step."""
         metadata = {"history": json.dumps(asdict(history))}
         write_tensors(state.tensors(), self.checkpoint, metadata)
 
     def save_best(self, state: TrainingState) -> None:
-        """Keep the weights as the best so far."""
+        """Save the weights as the best so far."""
         write_tensors(state.weights(), self.best)
 
 
@@ -110,17 +110,17 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], History]:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of ours."""
+    """The tensors of a safetensors file."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as problem:
-        raise RunError(f"{path}: expected whole safetensors, but {problem}") from problem
+        raise RunError(f"{path}: cannot be read as safetensors: {problem}") from problem
 
 
 def write_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write a file so that it is there whole or not at all, even when the power fails."""
+    """Write a file atomically, so that it survives a crash or power failure."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,16 +132,16 @@ def write_tensors(
     except (OSError, SafetensorError) as problem:
         discard(unfinished)
         raise RunError(
-            f"{path}: cannot be written ({problem}); what was written before is whole"
+            f"{path}: cannot be written ({problem}); earlier checkpoints are intact"
         ) from problem
 
 
 @torch.no_grad()
 def load_weights(trainable: Mapping[str, nn.Parameter], weights: Mapping[str, Tensor]) -> None:
-    """Give trainable weights other values."""
+    """Copy values into trainable weights."""
     if weights.keys() != trainable.keys():
-        odd = sorted(weights.keys() ^ trainable.keys())[0]
-        raise RunError(f"expected the weights of this network, found others, such as {odd}")
+        name = sorted(weights.keys() ^ trainable.keys())[0]
+        raise RunError(f"expected the weights of this network, found others, such as {name}")
     for name, weight in trainable.items():
         weight.copy_(weights[name])
 

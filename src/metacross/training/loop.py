@@ -1,4 +1,4 @@
-"""The one training loop: steps, validation, checkpoints, and going on after a stop."""
+"""The training loop: steps, validation, checkpoints, and resuming after a stop."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from metacross.errors import RunError
+from metacross.training.callbacks import Callback
 from metacross.training.checkpoints import Checkpoints, History, TrainingState
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The mean loss of a step, and over how many tasks or sentences; ``slowly`` where a faster way
-    to the same did not fit the network.
+    """The mean loss of a step over ``n_items`` tasks or sentences.
+
+    ``used_fallback`` is True where the fast meta-step does not support the network and the
+    textbook loop did the work.
     """
 
     loss: float
     n_items: int
-    slowly: bool = False
+    used_fallback: bool = False
 
 
 Step: TypeAlias = Callable[[int], StepResult]
@@ -31,30 +34,11 @@ Validate: TypeAlias = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """How long to train and when to look up."""
+    """Length of a training, and how often to validate and to save a checkpoint, in steps."""
 
     steps: int
     validate_every: int
     checkpoint_every: int
-
-
-class Callback(Protocol):
-    """Is told how a training goes."""
-
-    def preparing(self, what: str, n_done: int, n_all: int) -> None:
-        """Something that takes long is made before the first step."""
-
-    def begun(self, steps_done: int, steps: int) -> None:
-        """Training begins, or goes on."""
-
-    def stepped(self, step: int, result: StepResult) -> None:
-        """A step was taken; counted from 1."""
-
-    def validated(self, step: int, f1: float, best: bool) -> None:
-        """The dev corpus was scored."""
-
-    def ended(self) -> None:
-        """Training ended, or was stopped."""
 
 
 def run(
@@ -62,76 +46,75 @@ def run(
     state: TrainingState,
     loop: LoopSettings,
     *,
-    keeper: Checkpoints,
+    checkpoints: Checkpoints,
     validate: Validate | None,
     callbacks: Sequence[Callback] = (),
 ) -> History:
-    """Take the steps that are not done yet; keep the best weights by validation and the last.
-    ``validate`` None takes the last for the best.
+    """Take the remaining steps, saving the best weights by validation and the last ones.
 
-    A step must depend on nothing but its number and the state, so that a training that was
-    stopped goes on to the same end.
+    ``validate`` gives the dev F1; None means that the last weights count as the best. A step may
+    depend only on its number and the state, so that a resumed training ends with the same weights.
     """
-    history = keeper.resume(state)
+    history = checkpoints.resume(state)
     for callback in callbacks:
-        callback.begun(history.steps, loop.steps)
+        callback.on_train_begin(history.steps, loop.steps)
     began = time.monotonic()
     try:
         with _stop_signal() as stop:
             for done in range(history.steps + 1, loop.steps + 1):
                 result = step(done - 1)
                 for callback in callbacks:
-                    callback.stepped(done, result)
-                history = history.stepped(done)
+                    callback.on_step_end(done, result)
+                history = history.after_step(done)
                 if validate is None and done == loop.steps:
-                    keeper.save_best(state)
+                    checkpoints.save_best(state)
                 elif validate and (done % loop.validate_every == 0 or done == loop.steps):
-                    history = _validated(history, state, keeper, validate, callbacks)
-                if done % loop.checkpoint_every == 0 or done == loop.steps or stop.wished:
+                    history = _after_validation(history, state, checkpoints, validate, callbacks)
+                if done % loop.checkpoint_every == 0 or done == loop.steps or stop.requested:
                     seconds = time.monotonic() - began
-                    keeper.write(state, history.lasted(seconds))
-                if stop.wished and done < loop.steps:
+                    checkpoints.save(state, history.with_time(seconds))
+                if stop.requested and done < loop.steps:
                     raise RunError(
-                        f"stopped after step {done:,} of {loop.steps:,}; nothing is lost: the same "
-                        f"command goes on from there"
+                        f"Stopped after step {done:,} of {loop.steps:,}. "
+                        "Run the same command again to resume."
                     )
     finally:
         for callback in callbacks:
-            callback.ended()
-    return history.lasted(time.monotonic() - began)
+            callback.on_train_end()
+    return history.with_time(time.monotonic() - began)
 
 
-def _validated(
+def _after_validation(
     history: History,
     state: TrainingState,
-    keeper: Checkpoints,
+    checkpoints: Checkpoints,
     validate: Validate,
     callbacks: Sequence[Callback],
 ) -> History:
     f1 = validate()
     best = history.best_f1 is None or f1 > history.best_f1
     if best:
-        keeper.save_best(state)
+        checkpoints.save_best(state)
     for callback in callbacks:
-        callback.validated(history.steps, f1, best)
-    return history.validated(f1)
+        callback.on_validation(history.steps, f1, best)
+    return history.after_validation(f1)
 
 
 class _Stop:
-    """Whether the user wishes to stop; a second wish does not wait for the step to end."""
+    """Signal handler that requests a stop after the current step; a second signal stops at once."""
 
     def __init__(self) -> None:
-        self.wished = False
+        self.requested = False
 
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        if self.wished:
+        if self.requested:
             raise KeyboardInterrupt
-        self.wished = True
+        self.requested = True
 
 
 @contextlib.contextmanager
 def _stop_signal() -> Iterator[_Stop]:
-    """Take Ctrl-C and a request to terminate as a wish to stop after the step."""
+    """Turn Ctrl-C and SIGTERM into a request to stop after the current step."""
     stop = _Stop()
     try:
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -52,7 +52,7 @@ def maml_step(
                     losses.append(learner.learn(support, query, learning_rate=inner_learning_rate))
         adam.step(learner.total, meta.outer_learning_rate * factor)
         mean = sum(losses) / len(losses)
-        return StepResult(loss=mean, n_items=len(losses), slowly=learner is textbook)
+        return StepResult(loss=mean, n_items=len(losses), used_fallback=learner is textbook)
 
     def step(number: int) -> StepResult:
         nonlocal learner

@@ -1,11 +1,10 @@
-"""Records what a training was made of, so that it can be repeated and taken up."""
+"""The folder of a training: what went into it, its log and its checkpoints."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import FileLock, Timeout
 
 from metacross.errors import RunError
 from metacross.settings import SettingsGroup
@@ -21,14 +21,9 @@ from metacross.text.sentence import Corpus
 from metacross.text.writing import json_line, write_atomically
 from metacross.training.checkpoints import History
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-# Settings that change how a training runs but not what comes out of it, and names of things that
-# are compared by their content.
-_FREE = {
+# Settings that do not change the outcome of a training, and names of files that are compared by
+# their content.
+_IRRELEVANT = {
     ("run", "device"),
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
@@ -37,12 +32,12 @@ _FREE = {
     ("data", "dev"),
     ("encoder", "name"),
 }
-AFTER_TRAINING = ("adaptation", "fine_tuning")  # sections that a training does not use
+AFTER_TRAINING = ("adaptation", "fine_tuning")  # groups of settings that training does not use
 
 
 class RunFolder:
-    """The folder of a training: ``recipe.yaml``, and under ``training`` its record, log and
-    checkpoints. When it is finished it is a model folder too.
+    """``recipe.yaml``, and under ``training`` the record, the log and the checkpoints. When the
+    training is finished, the folder is a model folder too.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -51,19 +46,19 @@ class RunFolder:
 
     @property
     def record(self) -> Path:
-        """What the training was made of."""
+        """What went into the training: recipe, digests of the data, versions."""
         return self.training / "run.json"
 
     @property
     def log(self) -> Path:
-        """A line for every step."""
+        """A line of JSON for every step."""
         return self.training / "log.jsonl"
 
-    def begin(self, settings: SettingsGroup, ingredients: Mapping[str, str]) -> None:
-        """Write the record, or check that the one there is of the same training; how its model
-        adapts and is fine-tuned may change.
+    def start(self, settings: SettingsGroup, ingredients: Mapping[str, str]) -> None:
+        """Write the record, or check that an existing one is of the same training.
 
-        ``ingredients`` names what goes in, such as the source corpus, with digests.
+        ``ingredients`` are digests of what goes in, such as the source corpus. Settings of
+        adaptation and fine-tuning may differ from the record.
         """
         if self.record.exists():
             record = self._read()
@@ -88,31 +83,27 @@ class RunFolder:
         )
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Refuse where another process trains in this folder; a process that ends, in whatever
-        way, no longer does.
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the folder; refuse if another process trains in it. The lock ends with
+        its process, however that ends.
         """
-        if fcntl is None:
-            yield
-            return
-        folder = os.open(self.training, os.O_RDONLY)
+        lock = FileLock(self.training / ".lock", timeout=0)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(folder)
+            lock.acquire()
+        except Timeout:
             raise RunError(
                 f"{self.folder}: another process is training here; wait for it, or choose another "
                 "folder"
             ) from None
-        except OSError:  # a file system without locks
+        except NotImplementedError:  # a file system without locks
             pass
         try:
             yield
         finally:
-            os.close(folder)
+            lock.release()
 
-    def end(self, history: History) -> None:
-        """Add how it went."""
+    def finish(self, history: History) -> None:
+        """Add the outcome to the record."""
         record = self._read()
         record["ended"] = _now()
         record["seconds"] = round(history.seconds, 1)
@@ -123,18 +114,18 @@ class RunFolder:
     def _check_same(
         self, record: Mapping[str, Any], settings: SettingsGroup, ingredients: Mapping[str, str]
     ) -> None:
-        mend = "choose another folder, or remove this one"
-        for section, values in relevant_settings(settings).items():
-            for key, value in values.items() if section not in AFTER_TRAINING else ():
-                before = record["recipe"].get(section, {}).get(key)
+        remedy = "choose another folder, or remove this one"
+        for group, values in relevant_settings(settings).items():
+            for key, value in values.items() if group not in AFTER_TRAINING else ():
+                before = record["recipe"].get(group, {}).get(key)
                 if before != value:
                     raise RunError(
-                        f"{self.folder}: holds a training with {section}.{key} = {before!r}, "
-                        f"now {value!r}; {mend}"
+                        f"{self.folder}: holds a training with {group}.{key} = {before!r}, "
+                        f"now {value!r}; {remedy}"
                     )
         for name, digest in ingredients.items():
             if record["ingredients"].get(name) != digest:
-                raise RunError(f"{self.folder}: holds a training with another {name}; {mend}")
+                raise RunError(f"{self.folder}: holds a training with another {name}; {remedy}")
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -153,8 +144,8 @@ class RunFolder:
 def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings on which the outcome of a training depends."""
     return {
-        section: {key: value for key, value in values.items() if (section, key) not in _FREE}
-        for section, values in settings.model_dump(mode="json").items()
+        group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
+        for group, values in settings.model_dump(mode="json").items()
     }
 
 

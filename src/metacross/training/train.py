@@ -1,19 +1,23 @@
-"""Trains models: from a labeled corpus and a recipe to a model folder."""
+"""Trains models: from a labeled corpus and a recipe to a model."""
 
 from __future__ import annotations
 
+import copy
 import random
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeAlias
 
 from torch import Tensor
 
+from metacross.adaptation.evaluation import check_labels
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.optimizers import Adam
-from metacross.adaptation.prediction import Prediction, plain_predictions
+from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cached_vectors
 from metacross.errors import DataError, SettingsError
+from metacross.metrics.scoring import score
 from metacross.model.encoder import (
     Encoder,
     load_encoder,
@@ -30,114 +34,174 @@ from metacross.model.model_folder import (
     save_model,
 )
 from metacross.model.sentence_encoder import SentenceEncoder, pretrained_twin
-from metacross.model.tagger import Tagger
-from metacross.settings import Settings
+from metacross.model.tagger import Example, Tagger
+from metacross.settings import Recipe, Settings, load_settings, settings_with
+from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
-from metacross.training.callbacks import JsonLog
+from metacross.training.callbacks import Callback, JsonLog
 from metacross.training.checkpoints import (
     Checkpoints,
     TrainingState,
     load_weights,
     read_tensors,
 )
-from metacross.training.loop import Callback, LoopSettings, Step, run
+from metacross.training.loop import LoopSettings, Step, run
 from metacross.training.meta_training import maml_step
 from metacross.training.run_folder import RunFolder, corpus_digest
 from metacross.training.tasks import pseudo_tasks
 
-DevScore: TypeAlias = Callable[[Sequence[Prediction]], float]
-Look: TypeAlias = Callable[[Callable[[Corpus], Sequence[Prediction]]], None]
+
+def train(
+    source: Corpus | str | Path,
+    *,
+    dev: Corpus | str | Path,
+    encoder: str | None = None,
+    recipe: Recipe | Settings = "paper",
+    output: str | Path | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> NerModel:
+    """Train a model on a labeled language and choose its best weights by their F1 on ``dev``.
+
+    ``recipe`` is a recipe's name, a YAML file, a list of them, or settings; ``encoder`` overrides
+    the recipe's. With ``output`` the model is saved there, and a training that was stopped resumes
+    when it is called again with the same arguments; a finished model is only loaded.
+
+        model = metacross.train("en/train.conll", dev="en/dev.conll", recipe=["mini", "direct"])
+    """
+    settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
+    if encoder is not None:
+        settings = settings_with(settings, {"encoder": {"name": encoder}})
+    source, dev = (_relabeled(corpus, settings) for corpus in (source, dev))
+    with ExitStack() as stack:
+        folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
+        return _train(source, dev, settings, folder, callbacks)
 
 
-def train_model(
+def _relabeled(corpus: Corpus | str | Path, settings: Settings) -> Corpus:
+    """Read a corpus if it is given as a file; apply ``data.map`` and ``data.drop``."""
+    data = settings.data
+    if not isinstance(corpus, Corpus):
+        corpus = read_corpus(corpus, language=data.language)
+    return corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
+
+
+def _train(
     source: Corpus,
     dev: Corpus,
     settings: Settings,
     folder: str | Path,
-    *,
-    dev_score: DevScore,
-    callbacks: Sequence[Callback] = (),
-    also: Look = lambda _label: None,
+    callbacks: Sequence[Callback],
 ) -> NerModel:
-    """Train on the source language; goes on where an earlier call with the same recipe and data
-    stopped, and only opens the model where one finished.
-
-    ``dev_score`` gives the F1 of predictions for the dev corpus. ``also`` is called before every
-    validation with a function that labels a corpus with the weights of that moment.
-    """
     check_writable(Path(folder))
-    _check_labels(source, dev)
-    tags = TagSet(tuple(source.entities_by_label))
-    network = new_tagger_network(settings.encoder.name, tags.tags, settings.run.seed)
+    _check_labeled(source, dev)
+    tag_set = TagSet(tuple(source.entities_by_label))
+    network = new_tagger_network(settings.encoder.name, tag_set.tags, settings.run.seed)
     tokenizer = load_tokenizer(settings.encoder.name)
     run_folder = RunFolder(folder)
     digests = {"source corpus": corpus_digest(source), "dev corpus": corpus_digest(dev)}
-    run_folder.begin(settings, digests | {"encoder": weights_digest(network)})
+    run_folder.start(settings, digests | {"encoder": weights_digest(network)})
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
-    tagger = Tagger(network, tokenizer, tags, settings.encoder, settings.run)
-    datastore = _new_datastore(source, tagger, settings, callbacks)
+    tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
+    examples = tagger.examples(source)
+    datastore = _new_datastore(source, examples, tagger, settings, callbacks)
     adam = Adam(tagger.trainable, settings.optimizer)
-    step = _step(tagger, source, datastore, settings, adam)
-
-    def label(corpus: Corpus) -> list[Prediction]:
-        batch_pieces = settings.run.batch_pieces
-        return plain_predictions(tagger, corpus.sentences, batch_pieces=batch_pieces)
+    label = CorpusLabeler(tagger, batch_pieces=settings.run.batch_pieces)
+    for callback in callbacks:
+        callback.on_model(label)
 
     def validate() -> float:
-        also(label)
-        return dev_score(label(dev))
+        predicted = Corpus(tuple(prediction.labeled for prediction in label(dev)))
+        return score(dev, predicted).overall.f1
 
     parts = ModelParts(tagger, settings, datastore, adapts=settings.run.method == "meta")
-    state = TrainingState(tagger.trainable, adam)
-    return _trained(parts, step, state, run_folder, validate, callbacks)
+    return _run(
+        parts,
+        _step(tagger, examples, datastore, settings, adam),
+        TrainingState(tagger.trainable, adam),
+        run_folder,
+        validate,
+        callbacks,
+    )
 
 
-def fine_tune_model(
+def fine_tune(
     model: NerModel,
-    target: Corpus,
-    folder: str | Path,
+    target: Corpus | str | Path,
     *,
-    n_sentences: int,
+    fraction: float | None = None,
+    n_sentences: int | None = None,
     seed: int = 0,
+    output: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> NerModel:
-    """Train a model further on a random subset of labeled target text (the paper's low-resource
-    setting). The new model does not adapt. The given one must not be used afterwards.
+    """A new model, trained further on labeled text of the target language (the paper's
+    low-resource setting). ``model`` is unchanged. The new model does not adapt.
+
+    A random subset of the text is used: ``fraction`` of it or ``n_sentences``; without either all
+    of it. With ``output`` the model is saved there.
     """
+    if not isinstance(target, Corpus):
+        target = read_corpus(target)
+    check_labels(target, model.labels)
+    if fraction is not None and n_sentences is not None:
+        raise SettingsError("expected fraction or n_sentences, found both")
+    if fraction is not None:
+        if not 0 < fraction <= 1:
+            raise SettingsError(
+                f"fraction: expected a number above 0 and up to 1, found {fraction}"
+            )
+        n_sentences = max(1, round(fraction * len(target)))
+    subset = target if n_sentences is None else random_subset(target, n_sentences, seed)
+    settings = settings_with(
+        fine_tuning_settings(model.settings, len(subset)), {"run": {"seed": seed}}
+    )
+    with ExitStack() as stack:
+        folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
+        return _fine_tune(model, subset, settings, folder, callbacks)
+
+
+def _fine_tune(
+    model: NerModel,
+    subset: Corpus,
+    settings: Settings,
+    folder: str | Path,
+    callbacks: Sequence[Callback],
+) -> NerModel:
     check_writable(Path(folder))
-    subset = random_subset(target, n_sentences, seed)
-    values = fine_tuning_settings(model.settings, len(subset)).model_dump()
-    values["run"]["seed"] = seed
-    settings = Settings.model_validate(values)
-    tagger = model.tagger
-    examples = tagger.examples(subset)
     run_folder = RunFolder(folder)
-    run_folder.begin(
+    run_folder.start(
         settings,
-        {"target corpus": corpus_digest(subset), "model": weights_digest(tagger.network)},
+        {"target corpus": corpus_digest(subset), "model": weights_digest(model.tagger.network)},
     )
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
+    tagger = Tagger(
+        copy.deepcopy(model.tagger.network),
+        model.tagger.tokenizer,
+        model.tagger.tag_set,
+        settings.encoder,
+        settings.run,
+    )
     adam = Adam(tagger.trainable, settings.optimizer)
-    step = mini_batch_step(tagger, examples, settings, adam)
+    step = mini_batch_step(tagger, tagger.examples(subset), settings, adam)
     parts = ModelParts(tagger, settings, datastore=None, adapts=False)
-    return _trained(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, callbacks)
+    return _run(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, callbacks)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
-    """So many sentences of a corpus, drawn without replacement, in their order."""
+    """``n_sentences`` random sentences of a corpus, without replacement, in their order."""
     if not 1 <= n_sentences <= len(corpus):
         raise SettingsError(
             f"expected 1 to {len(corpus):,} sentences of {corpus.name}, found {n_sentences:,}"
         )
-    drawn = sorted(random.Random(seed).sample(range(len(corpus)), n_sentences))
-    return Corpus(tuple(corpus[position] for position in drawn), source=corpus.source)
+    positions = sorted(random.Random(seed).sample(range(len(corpus)), n_sentences))
+    return Corpus(tuple(corpus[position] for position in positions), source=corpus.source)
 
 
-def _trained(
+def _run(
     parts: ModelParts,
     step: Step,
     state: TrainingState,
@@ -145,6 +209,7 @@ def _trained(
     validate: Callable[[], float] | None,
     callbacks: Sequence[Callback],
 ) -> NerModel:
+    """Run the training loop, take the best weights, save the model."""
     settings = parts.settings
     meta, direct = settings.meta, settings.direct
     loop = LoopSettings(
@@ -152,26 +217,29 @@ def _trained(
         validate_every=settings.run.validate_every,
         checkpoint_every=settings.run.checkpoint_every,
     )
-    keeper = Checkpoints(run_folder.training)
-    with run_folder.alone():
+    checkpoints = Checkpoints(run_folder.training)
+    with run_folder.locked():
         history = run(
             step,
             state,
             loop,
-            keeper=keeper,
+            checkpoints=checkpoints,
             validate=validate,
             callbacks=[JsonLog(run_folder.log), *callbacks],
         )
-        load_weights(parts.tagger.trainable, read_tensors(keeper.best))
-        run_folder.end(history)
+        load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
+        run_folder.finish(history)
         save_model(parts, run_folder.folder)
     return NerModel(parts)
 
 
 def _step(
-    tagger: Tagger, source: Corpus, datastore: Datastore, settings: Settings, adam: Adam
+    tagger: Tagger,
+    examples: Sequence[Example],
+    datastore: Datastore,
+    settings: Settings,
+    adam: Adam,
 ) -> Step:
-    examples = tagger.examples(source)
     if settings.run.method == "direct":
         return mini_batch_step(tagger, examples, settings, adam)
     tasks = pseudo_tasks(datastore.vectors, settings.retrieval)
@@ -179,9 +247,13 @@ def _step(
 
 
 def _new_datastore(
-    source: Corpus, tagger: Tagger, settings: Settings, callbacks: Sequence[Callback]
+    source: Corpus,
+    examples: Sequence[Example],
+    tagger: Tagger,
+    settings: Settings,
+    callbacks: Sequence[Callback],
 ) -> Datastore:
-    """The source language with its vectors, made before the first step changes any weight."""
+    """The source sentences with their vectors, made before the first step changes any weight."""
     retrieval = settings.retrieval
     pretrained: dict[str, Tensor] | None = None
     outside: Encoder | None = None
@@ -197,19 +269,15 @@ def _new_datastore(
 
     def progress(n_done: int) -> None:
         for callback in callbacks:
-            callback.preparing("sentence vectors", n_done, len(source))
+            callback.on_prepare("sentence vectors", n_done, len(source))
 
-    vectors = cached_vectors(encoder, source.sentences, progress=progress)
+    windows = [example.windows for example in examples] if outside is None else None
+    vectors = cached_vectors(encoder, source.sentences, windows=windows, progress=progress)
     return Datastore(source, vectors, encoder, pretrained, outside)
 
 
-def _check_labels(source: Corpus, dev: Corpus) -> None:
+def _check_labeled(source: Corpus, dev: Corpus) -> None:
     for corpus in (source, dev):
         if not corpus.labeled or not corpus.n_entities:
             raise DataError(f"{corpus.name}: expected labeled entities to learn from, found none")
-    odd = [label for label in dev.entities_by_label if label not in source.entities_by_label]
-    if odd:
-        raise DataError(
-            f"{dev.name}: expected the types {', '.join(source.entities_by_label)} of "
-            f"{source.name}, found {', '.join(odd)} too; map or drop them"
-        )
+    check_labels(dev, tuple(source.entities_by_label))

@@ -1,0 +1,69 @@
+"""The options that several commands with a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from metacross.cli import output
+from metacross.settings import parse_overrides
+from metacross.text.writing import json_record
+
+if TYPE_CHECKING:
+    from metacross.adaptation.ner_model import NerModel
+    from metacross.adaptation.prediction import Neighbor
+
+
+class Engine(str, Enum):
+    """How a model adapts; both give the same results."""
+
+    FAST = "fast"
+    TEXTBOOK = "textbook"
+
+
+ModelArgument: TypeAlias = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
+DeviceOption: TypeAlias = Annotated[str, typer.Option("--device", help="cuda, mps, cpu or auto.")]
+EngineOption: TypeAlias = Annotated[
+    Engine, typer.Option("--engine", help="How to adapt: same results, textbook is slower.")
+]
+AdaptationOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Override an adaptation setting: adaptation.learning_rate=3e-5. Repeatable."
+    ),
+]
+
+
+def load_model(
+    folder: str, *, device: str, engine: Engine = Engine.FAST, overrides: Iterable[str] | None
+) -> NerModel:
+    """Load a model with the values of ``--set``."""
+    from metacross.adaptation.ner_model import load
+
+    return load(folder, device=device, engine=engine.value, **parse_overrides(overrides or ()))
+
+
+def show_adaptation_notes(model: NerModel, engine: Engine) -> None:
+    """Say if the textbook loop had to adapt, and how exact approximate search is."""
+    if engine is Engine.FAST and model.fallback_reason is not None:
+        output.show_note(f"Adapted by the textbook loop, because {model.fallback_reason}.")
+    if model.search_recall is not None:
+        recall = f"{100 * model.search_recall:.1f} %"
+        output.show_note(
+            f"Neighbors were searched with faiss, which finds {recall} of the nearest."
+        )
+
+
+def neighbors_json(neighbors: Iterable[Neighbor]) -> list[dict[str, Any]]:
+    """Neighbors as JSON: position, similarity, and the sentence."""
+    return [
+        {
+            "position": neighbor.position,
+            "similarity": round(neighbor.similarity, 6),
+            **json_record(neighbor.sentence),
+        }
+        for neighbor in neighbors
+    ]
