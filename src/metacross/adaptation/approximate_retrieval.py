@@ -1,4 +1,4 @@
-"""Finds similar source sentences among millions, by faiss: fast, and sometimes not the nearest."""
+"""Approximate search with faiss, for millions of source sentences."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from metacross.adaptation.retrieval import Match, SentenceIndex, check_enough_so
 from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
 
-_WANTED_RECALL = 0.98
-_PROBES = 200  # sentences on which recall is measured
-_TRAINED = 64  # vectors for each cell, to lay the cells out
-_CANDIDATES = 4  # for each neighbor wanted; the best of them are told apart exactly
+_TARGET_RECALL = 0.98
+_N_PROBES = 200  # sentences on which recall is measured
+_VECTORS_PER_CELL = 64  # sample on which the cells are trained
+_CANDIDATES = 4  # per neighbor; they are ranked by exact similarity
 
 
 class ApproximateIndex:
-    """Looks only into the cells of vectors next to a sentence; as many as bring the recall wanted.
+    """Searches only the cells of vectors next to a sentence: as many as the target recall needs.
 
-    Neighbors come with their exact similarity.
+    Matches have their exact similarity.
     """
 
     def __init__(self, vectors: Vectors, *, seed: int = 0) -> None:
@@ -28,8 +28,8 @@ class ApproximateIndex:
             import faiss
         except ImportError:
             raise SettingsError(
-                "retrieval.search: expected faiss to be installed, found it is not; "
-                "pip install 'metacross[faiss]', or set retrieval.search=exact"
+                "faiss is not installed: pip install 'metacross[faiss]', "
+                "or set retrieval.search=exact"
             ) from None
         self._vectors = vectors
         width = vectors.shape[1]
@@ -40,21 +40,21 @@ class ApproximateIndex:
         )
         self._faiss.cp.niter = 10
         rng = np.random.default_rng(seed)
-        n_trained = min(len(vectors), _TRAINED * n_cells)
+        n_trained = min(len(vectors), _VECTORS_PER_CELL * n_cells)
         chosen = np.sort(rng.choice(len(vectors), n_trained, replace=False))
         self._faiss.train(_normalized(vectors[chosen]))
         for start in range(0, len(vectors), 65_536):
             self._faiss.add(_normalized(vectors[start : start + 65_536]))
         self.recall: float | None = self._widen(
-            n_cells, np.sort(rng.choice(len(vectors), min(_PROBES, len(vectors))))
+            n_cells, np.sort(rng.choice(len(vectors), min(_N_PROBES, len(vectors))))
         )
-        """Of the two nearest sentences of some source sentences, how many it finds."""
+        """Fraction of the two nearest sentences that it finds, measured on a sample."""
 
     def __len__(self) -> int:
         return len(self._vectors)
 
     def _widen(self, n_cells: int, probes: np.ndarray) -> float:
-        """Look into more cells until the recall is reached."""
+        """Search more cells until the target recall is reached."""
         k = min(2, len(self) - 1)
         if k == 0:
             return 1.0
@@ -62,31 +62,31 @@ class ApproximateIndex:
         exact = SentenceIndex(self._vectors).nearest(self._vectors[probes], k=k, exclude=exclude)
         self._faiss.nprobe = min(8, n_cells)
         while True:
-            found = self.nearest(self._vectors[probes], k=k, exclude=exclude)
-            recall = _recall(found, exact)
-            if recall >= _WANTED_RECALL or self._faiss.nprobe == n_cells:
+            approximate = self.nearest(self._vectors[probes], k=k, exclude=exclude)
+            recall = _recall(approximate, exact)
+            if recall >= _TARGET_RECALL or self._faiss.nprobe == n_cells:
                 return recall
             self._faiss.nprobe = min(2 * self._faiss.nprobe, n_cells)
 
     def nearest(
         self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
     ) -> list[tuple[Match, ...]]:
-        """The k most similar source sentences it finds of each vector, best first; see
+        """The ``k`` most similar source sentences that it finds; see
         :meth:`SentenceIndex.nearest`.
         """
         check_enough_sources(k, len(self), exclude)
-        most_left_out = max((len(own) for own in exclude), default=0)
-        n_asked = min(len(self), _CANDIDATES * k + most_left_out)
+        most_excluded = max(map(len, exclude), default=0)
+        n_candidates = min(len(self), _CANDIDATES * k + most_excluded)
         queries = _normalized(vectors)
-        _, positions = self._faiss.search(queries, n_asked)  # (queries, asked)
-        found = []
-        for row, own in enumerate(positions):
-            hidden = set(exclude[row]) if exclude else set()
-            kept = [p for p in own.tolist() if p >= 0 and p not in hidden]
-            similarities = _normalized(self._vectors[kept]) @ queries[row]
-            best = sorted(zip(-similarities, kept, strict=True))[:k]
-            found.append(tuple(Match(p, float(-s)) for s, p in best))
-        return found
+        _, positions = self._faiss.search(queries, n_candidates)  # (queries, candidates)
+        matches = []
+        for row, row_positions in enumerate(positions):
+            excluded = set(exclude[row]) if exclude else set()
+            candidates = [p for p in row_positions.tolist() if p >= 0 and p not in excluded]
+            similarities = _normalized(self._vectors[candidates]) @ queries[row]
+            best = sorted(zip(-similarities, candidates, strict=True))[:k]
+            matches.append(tuple(Match(p, float(-s)) for s, p in best))
+        return matches
 
 
 def _normalized(vectors: Vectors) -> Vectors:
@@ -94,11 +94,11 @@ def _normalized(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def _recall(found: Sequence[Sequence[Match]], exact: Sequence[Sequence[Match]]) -> float:
-    """The share of the exact neighbors that were found, or one as similar."""
-    n_wanted = n_found = 0
-    for own, wanted in zip(found, exact, strict=True):
-        least = min(neighbor.similarity for neighbor in wanted) - 1e-6
-        n_wanted += len(wanted)
-        n_found += sum(neighbor.similarity >= least for neighbor in own)
-    return n_found / n_wanted
+def _recall(approximate: Sequence[Sequence[Match]], exact: Sequence[Sequence[Match]]) -> float:
+    """The fraction of the exact matches that approximate search finds, or as similar ones."""
+    n_exact = n_found = 0
+    for matches, exact_matches in zip(approximate, exact, strict=True):
+        threshold = min(match.similarity for match in exact_matches) - 1e-6
+        n_exact += len(exact_matches)
+        n_found += sum(match.similarity >= threshold for match in matches)
+    return n_found / n_exact

@@ -1,11 +1,10 @@
-"""Adapts to every sentence on its own, fast and exactly: no weight is copied, changed or restored.
+"""Fast and exact adaptation: no weight is copied, changed or restored.
 
-All sentences are adapted from the same weights, so what a source sentence contributes to a
-gradient is recorded once and serves every sentence that retrieves it: the gradient of a support is
-the mean of its sentences'. The first step of Adam is ``learning_rate * g / (|g| + eps)``, weight by weight.
-When the forward pass of a few test sentences reaches a layer, the weights that each of them has
-there are made out of the records, tile by tile, in buffers that stay in the cache; they are used,
-and the next tile takes their place.
+All sentences adapt from the same weights, so the contribution of a source sentence to a gradient
+is recorded once and serves every sentence that retrieves it: the gradient of a support is the mean
+over its sentences. The first step of Adam is ``learning_rate * g / (|g| + eps)``, elementwise. When
+the forward pass of a group of test sentences reaches a layer, the adapted weights of each of them
+are computed from the recorded gradients, tile by tile, in buffers that stay in the CPU cache.
 """
 
 from __future__ import annotations
@@ -35,29 +34,29 @@ from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 
 _TILE = 1_048_576  # numbers of adapted weights made at once
-_TOGETHER = 6  # test sentences that go through the network together
+_GROUP_SIZE = 6  # test sentences that go through the network together
 
 
 def unsupported_reason(tagger: Tagger, settings: Settings) -> str | None:
-    """Why a tagger needs the textbook loop; None where the engine gives the same."""
+    """Why a tagger needs the textbook loop; None if the engine gives the same results."""
     if settings.adaptation.steps > 1:
         return "adaptation.steps is more than 1"
     if settings.adaptation.dropout:
         return "adaptation.dropout is on"
     if tagger.precision != "float32":
         return "run.precision is not float32"
-    odd = untraceable_weight(tagger)
-    if odd is not None:
-        return f"{odd} is of a kind that the engine does not know"
+    name = untraceable_weight(tagger)
+    if name is not None:
+        return f"the engine does not support the weight {name}"
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Test sentences that go through the network together, a row for each window.
+    """Test sentences that go through the network together, with a row for each window.
 
-    ``vectors`` has the adapted biases and LayerNorms. *Shape:* slots (rows, pieces of the support),
-    sizes (rows,), each vector (rows, width).
+    ``vectors`` holds the adapted biases and LayerNorm weights. *Shape:* slots (rows, pieces of the
+    support), sizes (rows,), each vector (rows, width).
     """
 
     slots: Tensor
@@ -66,7 +65,7 @@ class _Group:
 
 
 class FastEngine:
-    """Labels sentences as the textbook loop would; see the module's first lines."""
+    """Labels sentences with the same logits as the textbook loop; see the module docstring."""
 
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
@@ -76,7 +75,7 @@ class FastEngine:
         self.gradient_cache = GradientCache(
             tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
         )
-        self._own = threading.local()  # the group and the tiles of each thread
+        self._thread = threading.local()  # each thread has its own group and tiles
 
     def logits(
         self,
@@ -85,28 +84,36 @@ class FastEngine:
         *,
         progress: Callable[[int], None] = lambda _n_done: None,
     ) -> list[Tensor]:
-        """The adapted scores of each sentence; ``supports`` maps positions of source sentences to
-        examples. *Shape:* each (words, tags).
-        """
-        found: dict[int, Tensor] = {}
+        """The logits of each sentence after adaptation.
 
-        def adapted(own: Sequence[int]) -> dict[int, Tensor]:
-            logits = self._adapted_logits([examples[i] for i in own], [[*supports[i]] for i in own])
-            return dict(zip(own, logits, strict=True))
+        ``supports`` maps positions of source sentences to examples, for each sentence.
+        *Shape:* each (words, tags).
+        """
+        logits: dict[int, Tensor] = {}
+
+        def adapted(group: Sequence[int]) -> dict[int, Tensor]:
+            group_logits = self._adapted_logits(
+                [examples[i] for i in group], [[*supports[i]] for i in group]
+            )
+            return dict(zip(group, group_logits, strict=True))
 
         with worker_threads(self._tagger.device, len(examples)) as workers:
             for needed, tests in self._stages(supports):
                 self.gradient_cache.hold(needed, workers)
                 with self._replaced_layers():
-                    for own in workers.each(adapted, _groups(tests, examples, supports, workers.n)):
-                        found |= own
-                        progress(len(found))
-        return [found[i] for i in range(len(examples))]
+                    groups = _groups(tests, examples, supports, workers.n)
+                    for group_logits in workers.each(adapted, groups):
+                        logits |= group_logits
+                        progress(len(logits))
+        return [logits[i] for i in range(len(examples))]
 
     def _stages(
         self, supports: Sequence[Mapping[int, Example]]
     ) -> Iterator[tuple[dict[int, Example], list[int]]]:
-        """Test sentences whose source sentences have room in memory together, after these."""
+        """Split the test sentences so that the source sentences of each part fit in memory.
+
+        Yields the source sentences of a part and the positions of its test sentences.
+        """
         needed: dict[int, Example] = {}
         tests: list[int] = []
         n_pieces = 0
@@ -140,7 +147,7 @@ class FastEngine:
             for name, gradients in self.gradient_cache.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
-        self._own.group = _Group(self.gradient_cache.slots(rows), sizes, vectors)
+        self._thread.group = _Group(self.gradient_cache.slots(rows), sizes, vectors)
         return label_logits(self._tagger, examples)
 
     def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
@@ -155,7 +162,7 @@ class FastEngine:
 
     @contextlib.contextmanager
     def _replaced_layers(self) -> Iterator[None]:
-        """Have the layers multiply with adapted weights, in each thread with those of its group."""
+        """Inside the block the layers use adapted weights, in each thread those of its group."""
         adapted = set(self.gradient_cache.weight_names)
         with contextlib.ExitStack() as stack:
             for name, module in self._modules.items():
@@ -165,7 +172,7 @@ class FastEngine:
 
     def _forward(self, name: str, module: nn.Linear | nn.LayerNorm) -> Callable[[Tensor], Tensor]:
         def forward(x: Tensor) -> Tensor:
-            group: _Group = self._own.group
+            group: _Group = self._thread.group
             if x.dim() != 3 or len(x) != len(group.slots):
                 raise UnsupportedLayer
             if isinstance(module, nn.LayerNorm):
@@ -180,7 +187,7 @@ class FastEngine:
         return forward
 
     def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
-        """Multiply each row's pieces, (rows, pieces, in), with the weights adapted to it."""
+        """Multiply the pieces of each row, (rows, pieces, in), by the weights adapted to it."""
         inputs, deltas = self.gradient_cache.matrix(name, group.slots)
         deltas /= group.sizes[:, None, None]
         clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
@@ -189,41 +196,41 @@ class FastEngine:
         result = x.new_empty(*x.shape[:2], len(weight))
         for start in range(0, len(weight), n_outputs):
             outputs = slice(start, start + n_outputs)
-            own = weight[outputs]
-            shape = (len(x), len(own), width)
+            weight_tile = weight[outputs]
+            shape = (len(x), len(weight_tile), width)
             gradient, adapted = (self._tile(number, shape) for number in range(2))
             torch.bmm(deltas[..., outputs].transpose(1, 2), inputs, out=gradient)
-            self._adam.step(own, [gradient], self._learning_rate, out=adapted, decays=True)
+            self._adam.step(weight_tile, [gradient], self._learning_rate, out=adapted, decays=True)
             result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
         return result
 
     def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
         size = shape[0] * shape[1] * shape[2]
-        tiles: list[Tensor] = self._own.__dict__.setdefault("tiles", [torch.empty(0)] * 2)
+        tiles: list[Tensor] = self._thread.__dict__.setdefault("tiles", [torch.empty(0)] * 2)
         if len(tiles[number]) < size:
             tiles[number] = torch.empty(size, device=self._tagger.device)
         return tiles[number][:size].view(shape)
 
 
 def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
-    """All test sentences, from each to those that share a source sentence with it, so that few are
-    recorded twice; the rarer one first.
+    """Order the test sentences so that few source sentences are recorded twice: after each come
+    those that share a source sentence with it, rarely shared ones first.
     """
     users: dict[int, list[int]] = {}
     for i, support in enumerate(supports):
         for position in support:
             users.setdefault(position, []).append(i)
-    seen: set[int] = set()
+    visited: set[int] = set()
     for first in range(len(supports)):
         ahead = [first]
         while ahead:
             i = ahead.pop()
-            if i in seen:
+            if i in visited:
                 continue
-            seen.add(i)
+            visited.add(i)
             yield i
             for position in sorted(supports[i], key=lambda p: (-len(users[p]), p)):
-                ahead += [other for other in reversed(users[position]) if other not in seen]
+                ahead += [other for other in reversed(users[position]) if other not in visited]
 
 
 def _groups(
@@ -232,17 +239,17 @@ def _groups(
     supports: Sequence[Mapping[int, Example]],
     n_workers: int,
 ) -> list[Sequence[int]]:
-    """Test sentences of like lengths whose supports are of like lengths too; the longest first, as
-    many groups for each worker.
+    """Groups of test sentences of similar length with supports of similar length, the most
+    expensive first; every worker gets the same number of groups.
     """
 
     def n_support(i: int) -> int:
         return sum(example.n_pieces for example in supports[i].values())
 
-    def cost(own: Sequence[int]) -> int:
-        return sum(n_support(i) + examples[i].n_pieces for i in own)
+    def cost(group: Sequence[int]) -> int:
+        return sum(n_support(i) + examples[i].n_pieces for i in group)
 
-    n_groups = n_workers * math.ceil(len(tests) / _TOGETHER / n_workers)
+    n_groups = n_workers * math.ceil(len(tests) / _GROUP_SIZE / n_workers)
     n_bands = max(1, round(math.sqrt(n_groups)))
     groups = []
     for band in _evenly(sorted(tests, key=n_support), n_bands):
@@ -252,14 +259,14 @@ def _groups(
 
 
 def _evenly(items: Sequence[int], n: int) -> list[Sequence[int]]:
-    """Cut into so many parts of like sizes, fewer where there are fewer items."""
+    """Split into ``n`` parts of about equal size; empty parts are left out."""
     ends = [len(items) * i // n for i in range(n + 1)]
     return [items[i:j] for i, j in pairwise(ends) if i < j]
 
 
 @contextlib.contextmanager
 def _replaced(module: nn.Module, forward: Callable[..., Tensor]) -> Iterator[None]:
-    """Give a module another forward pass for a while."""
+    """Replace the forward pass of a module inside the block."""
     module.forward = forward
     try:
         yield

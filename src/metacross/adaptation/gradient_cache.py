@@ -1,4 +1,4 @@
-"""Keeps what source sentences contribute to gradients, in memory that is made once."""
+"""Caches recorded gradients of source sentences in a memory pool of fixed size."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from metacross.adaptation.gradient_recorder import GradientRecorder, LayerTrace
 from metacross.adaptation.threads import Workers
 from metacross.model.tagger import Example, Tagger
 
-_RECORDED_AT_ONCE = 56 * 2**20  # bytes of what is recorded of sentences together, in each thread
-_MOST_PIECES = 512  # of sentences recorded together
+_BATCH_BYTES = 56 * 2**20  # size of the traces that a thread records together
+_MAX_BATCH_PIECES = 512  # pieces of sentences that are recorded together
 
 
 class GradientCache:
-    """The recordings of the source sentences used last: a pool with a slot for each piece."""
+    """The traces of the most recently used source sentences; the pool has a slot per piece."""
 
     def __init__(self, tagger: Tagger, *, max_weight: float, memory_bytes: int) -> None:
         self._device = tagger.device
@@ -33,20 +33,20 @@ class GradientCache:
         self._slots: OrderedDict[int, Tensor] = OrderedDict()
         self._vectors: dict[int, Tensor] = {}
         self.n_recorded = 0
-        """Sentences recorded so far, again where they had been given up."""
+        """Number of recorded sentences, counting again those that were evicted before."""
 
     @property
     def n_bytes(self) -> int:
-        """The memory of the pool."""
+        """Size of the pool in bytes."""
         pools = (*self._pool.inputs.values(), *self._pool.deltas.values())
-        return sum(own[1:].nbytes for own in pools)
+        return sum(pool[1:].nbytes for pool in pools)
 
     def n_room(self, example: Example) -> int:
-        """How many pieces of source sentences, such as the example, can be held at once."""
+        """How many pieces of source sentences fit in the pool; ``example`` is any of them."""
         return self._memory_bytes // self._laid_out(example).piece_bytes
 
     def hold(self, examples: Mapping[int, Example], workers: Workers) -> None:
-        """Have all these source sentences recorded; of the others the longest unused ones go."""
+        """Record those of the source sentences that are missing; evict the least recently used."""
         n_pieces = sum(example.n_pieces for example in examples.values())
         if n_pieces > self._pool.n_slots:
             self._make_pool(n_pieces, self._laid_out(next(iter(examples.values()))))
@@ -61,15 +61,17 @@ class GradientCache:
         self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
 
     def _laid_out(self, example: Example) -> _Layout:
-        """The sizes of a trace, learned from any source sentence."""
+        """The widths of the layers, found by recording any source sentence."""
         if self._layout is None:
             with self._recorder.recording():
                 trace = self._recorder.record([example], max_weight=self._max_weight)
             self._layout = _layout_of(trace)
         return self._layout
 
-    def _make_pool(self, n_least: int, layout: _Layout) -> None:
-        n_slots = max(n_least, self._memory_bytes // layout.piece_bytes)  # one support must fit
+    def _make_pool(self, min_slots: int, layout: _Layout) -> None:
+        n_slots = max(
+            min_slots, self._memory_bytes // layout.piece_bytes
+        )  # at least one support fits
         self._slots.clear()
         self._vectors.clear()
         self._pool = _Pool(
@@ -86,36 +88,37 @@ class GradientCache:
     def _record(
         self, examples: Mapping[int, Example], free: Sequence[int], workers: Workers
     ) -> None:
-        """Record sentences into as many free slots; nothing is held until all are there."""
-        most = min(_MOST_PIECES, _RECORDED_AT_ONCE // self._known_layout.piece_bytes)
-        batches = list(_batches(examples, workers.n, most))
+        """Record sentences into the given free slots; they count as cached when all are done."""
+        max_pieces = min(_MAX_BATCH_PIECES, _BATCH_BYTES // self._known_layout.piece_bytes)
+        batches = list(_batches(examples, workers.n, max_pieces))
         parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
 
         def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
-            own = [examples[position] for position in part[0]]
-            trace = self._recorder.record(own, max_weight=self._max_weight)
+            batch = [examples[position] for position in part[0]]
+            trace = self._recorder.record(batch, max_weight=self._max_weight)
             return self._write(trace, torch.cat(list(part[1])))
 
         with self._recorder.recording():
             vectors = list(workers.each(recorded, parts))
-        for (batch, slots), own in zip(parts, vectors, strict=True):
+        for (batch, slots), batch_vectors in zip(parts, vectors, strict=True):
             self._slots.update(zip(batch, slots, strict=True))
-            self._vectors.update((p, row.clone()) for p, row in zip(batch, own, strict=True))
+            rows = zip(batch, batch_vectors, strict=True)
+            self._vectors.update((position, row.clone()) for position, row in rows)
         del self._pool.free[len(self._pool.free) - len(free) :]
         self.n_recorded += len(examples)
 
     def _slots_of(
         self, batches: Sequence[Sequence[int]], examples: Mapping[int, Example], free: Sequence[int]
     ) -> Iterator[list[Tensor]]:
-        """Share slots out among the sentences of batches. *Shape:* each (pieces,)."""
+        """Distribute slots among the sentences of the batches. *Shape:* each (pieces,)."""
         slots = torch.tensor(free, device=self._device)
         for batch in batches:
             n_pieces = [examples[position].n_pieces for position in batch]
-            *own, slots = torch.split(slots, [*n_pieces, len(slots) - sum(n_pieces)])
-            yield own
+            *batch_slots, slots = torch.split(slots, [*n_pieces, len(slots) - sum(n_pieces)])
+            yield batch_slots
 
     def _write(self, trace: LayerTrace, slots: Tensor) -> Tensor:
-        """Copy matrices to their slots; vectors are returned. *Shape:* (sentences, widths)."""
+        """Copy matrices into their slots; return the vectors. *Shape:* (sentences, widths)."""
         for name, (inputs, deltas) in trace.matrices.items():
             if name in self._pool.inputs:
                 self._pool.inputs[name].index_copy_(0, slots, inputs)
@@ -123,12 +126,12 @@ class GradientCache:
         return torch.cat(list(trace.vectors.values()), dim=1)
 
     def slots(self, supports: Sequence[Sequence[int]]) -> Tensor:
-        """Where the pieces of supports lie, each given by the positions of its sentences.
+        """The slots of the pieces of supports; a support is a list of positions of sentences.
 
         *Shape:* (supports, pieces), padded with a slot of zeros.
         """
-        own = [torch.cat([self._slots[position] for position in support]) for support in supports]
-        return pad_sequence(own, batch_first=True)
+        slots = [torch.cat([self._slots[position] for position in support]) for support in supports]
+        return pad_sequence(slots, batch_first=True)
 
     def matrix(self, name: str, slots: Tensor) -> tuple[Tensor, Tensor]:
         """The inputs and deltas of a linear layer's weight, for pieces in these slots.
@@ -140,29 +143,35 @@ class GradientCache:
         return inputs, functional.embedding(slots, self._pool.deltas[name])
 
     def vectors(self, supports: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """The gradients of vectors, of the mean losses of supports. *Shape:* (supports, width)."""
-        means = [torch.stack([self._vectors[p] for p in own]).mean(dim=0) for own in supports]
+        """The gradients of biases and LayerNorms for the mean loss of each support.
+
+        *Shape:* each (supports, width).
+        """
+        means = [
+            torch.stack([self._vectors[position] for position in support]).mean(dim=0)
+            for support in supports
+        ]
         widths = self._known_layout.vectors
         parts = torch.split(torch.stack(means), list(widths.values()), dim=1)
         return dict(zip(widths, parts, strict=True))
 
     @property
     def weight_names(self) -> list[str]:
-        """The matrices and vectors with gradients."""
+        """The names of matrices and vectors with gradients."""
         return [*self._known_layout.deltas, *self._known_layout.vectors]
 
     @property
     def _known_layout(self) -> _Layout:
         if self._layout is None:
-            raise ValueError("nothing was recorded yet")
+            raise ValueError("nothing has been recorded yet")
         return self._layout
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The widths of a trace, by the names of the weights.
+    """The widths of the layers, by the names of their weights.
 
-    ``input_of`` has, for each matrix, the name under which its inputs are kept.
+    ``input_of`` maps each matrix to the name under which its inputs are stored.
     """
 
     input_of: dict[str, str]
@@ -185,7 +194,7 @@ class _Pool:
 
     @property
     def n_slots(self) -> int:
-        return min((len(own) - 1 for own in self.inputs.values()), default=0)
+        return min((len(rows) - 1 for rows in self.inputs.values()), default=0)
 
 
 def _layout_of(trace: LayerTrace) -> _Layout:
@@ -197,21 +206,23 @@ def _layout_of(trace: LayerTrace) -> _Layout:
         input_of={name: names[id(inputs)] for name, (inputs, _) in matrices.items()},
         inputs={name: matrices[name][0].shape[1] for name in names.values()},
         deltas={name: deltas.shape[1] for name, (_, deltas) in matrices.items()},
-        vectors={name: own.shape[1] for name, own in trace.vectors.items()},
+        vectors={name: rows.shape[1] for name, rows in trace.vectors.items()},
     )
 
 
-def _batches(examples: Mapping[int, Example], n_workers: int, most: int) -> Iterator[list[int]]:
-    """Positions of sentences of like lengths, at most about so many pieces in each batch, and as
-    many batches for each worker.
+def _batches(
+    examples: Mapping[int, Example], n_workers: int, max_pieces: int
+) -> Iterator[list[int]]:
+    """Batches of sentences of similar length with about ``max_pieces`` pieces at most, the same
+    number of batches for each worker.
     """
     batch: list[int] = []
     n_pieces = 0
     n_all = sum(example.n_pieces for example in examples.values())
-    share = n_all / n_workers
-    wanted = share / max(1, math.ceil(share / max(1, most)))
+    per_worker = n_all / n_workers
+    batch_pieces = per_worker / max(1, math.ceil(per_worker / max(1, max_pieces)))
     for position in sorted(examples, key=lambda p: examples[p].n_pieces):
-        if batch and n_pieces >= wanted:
+        if batch and n_pieces >= batch_pieces:
             yield batch
             batch, n_pieces = [], 0
         batch.append(position)

@@ -1,8 +1,8 @@
-"""Records what the trainable layers see of sentences, out of which every gradient can be made.
+"""Records the inputs and output gradients of layers, from which every weight gradient follows.
 
-For a linear layer the gradient of its weights is ``delta.T @ x``, of the inputs ``x`` it saw and
-the gradients ``delta`` at its outputs; both belong to single pieces, so many sentences go through
-the network together and each can still have its own gradient. Only deltas are asked of autograd.
+The gradient of a linear layer's weights is ``delta.T @ x``, with the inputs ``x`` and the gradients
+``delta`` at its outputs. Both belong to single pieces, so many sentences can go through the network
+together and each still has its own gradient. Autograd only computes the deltas.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from metacross.model.tagger import Example, Tagger, TaggerBatch
 _T = TypeVar("_T")
 
 
-class UnsupportedLayer(Exception):  # noqa: N818 - a finding, not a failure
-    """A layer reads something else than the pieces of the sentences, once a pass."""
+class UnsupportedLayer(Exception):  # noqa: N818 - not an error: the textbook loop takes over
+    """A layer reads something other than the pieces of the sentences, or reads them twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerTrace:
-    """What the layers saw of some sentences, without padding, by the names of their weights.
+    """Inputs and output gradients of the layers for some sentences, by weight name, unpadded.
 
-    The pieces of sentence ``i`` are those from ``ends[i]`` to ``ends[i + 1]``.
+    The pieces of sentence ``i`` are those from ``ends[i]`` up to ``ends[i + 1]``.
 
     *Shape:* losses (sentences,); of each matrix the inputs (pieces, in) and deltas (pieces, out);
     the gradient of each vector (sentences, width).
@@ -45,14 +45,14 @@ class LayerTrace:
     vectors: dict[str, Tensor]
 
     def matrix_of(self, name: str, sentences: range) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of neighboring sentences."""
+        """The inputs and deltas of consecutive sentences."""
         pieces = slice(self.ends[sentences.start], self.ends[sentences.stop])
         inputs, deltas = self.matrices[name]
         return inputs[pieces], deltas[pieces]
 
 
 def traceable_layers(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
-    """The layers with something to train that can be recorded, by name."""
+    """The layers with trainable weights whose gradients can be recorded, by name."""
     trainable = {id(weight) for weight in tagger.trainable.values()}
     return {
         name: module
@@ -63,52 +63,52 @@ def traceable_layers(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
 
 
 def untraceable_weight(tagger: Tagger) -> str | None:
-    """The name of a trainable weight whose gradient cannot be recorded, if there is one."""
-    known = {
+    """The name of a trainable weight whose gradient cannot be recorded; None if there is none."""
+    traceable = {
         id(parameter)
         for module in traceable_layers(tagger).values()
         for parameter in module.parameters(recurse=False)
     }
-    return next((n for n, weight in tagger.trainable.items() if id(weight) not in known), None)
+    return next((n for n, weight in tagger.trainable.items() if id(weight) not in traceable), None)
 
 
 class GradientRecorder:
-    """Sends labeled sentences through a tagger, forward and back."""
+    """Runs labeled sentences through a tagger, forward and backward, and records its layers."""
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
         self._modules = traceable_layers(tagger)
-        self._own = threading.local()  # the watch of each thread
+        self._thread = threading.local()  # each thread builds its own trace
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        """Where sentences can be recorded, by several threads too. Meanwhile no gradients are asked
-        of the weights.
+        """Inside the block sentences can be recorded, by several threads too; the weights
+        themselves need no gradients.
         """
         handles = []
         for name, module in self._modules.items():
 
-            def see(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
-                watch: _TraceBuilder = self._own.watch
-                return watch.see(name, module, inputs[0], output)
+            def hook(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
+                builder: _TraceBuilder = self._thread.builder
+                return builder.add_layer(name, module, inputs[0], output)
 
-            handles.append(module.register_forward_hook(see))
+            handles.append(module.register_forward_hook(hook))
         try:
-            with _still(self._tagger):
+            with _without_weight_gradients(self._tagger):
                 yield
         finally:
             for handle in handles:
                 handle.remove()
 
     def record(self, examples: Sequence[Example], *, max_weight: float) -> LayerTrace:
-        """Record the sentences, the loss of each on its own, where it listens; dropout is as the
-        network is set.
+        """Record the gradients of each sentence's loss, inside a ``recording`` block. Dropout is
+        on or off as in the network.
         """
         batch = self._tagger.batch(examples)
         if batch.tag_ids is None:
             raise DataError("expected labeled sentences to learn from, found unlabeled ones")
         lengths = torch.tensor([example.n_pieces for example in examples])
-        watch = self._own.watch = _TraceBuilder(batch, lengths.to(self._tagger.device))
+        builder = self._thread.builder = _TraceBuilder(batch, lengths.to(self._tagger.device))
         with torch.enable_grad():
             losses = sentence_losses(
                 self._tagger.logits(batch),
@@ -117,48 +117,50 @@ class GradientRecorder:
                 batch.n_sentences,
                 max_weight=max_weight,
             )
-            torch.autograd.grad(losses.sum(), watch.lowest, allow_unused=True)
-            watch.lowest.clear()  # they point back to it
+            torch.autograd.grad(losses.sum(), builder.lowest, allow_unused=True)
+            builder.lowest.clear()  # breaks a reference cycle
         return LayerTrace(
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),
-            matrices=self._in_order(watch.matrices),
-            vectors=self._in_order(watch.vectors),
+            matrices=self._in_order(builder.matrices),
+            vectors=self._in_order(builder.vectors),
         )
 
-    def _in_order(self, found: dict[str, _T]) -> dict[str, _T]:
-        """By the order of the layers; they were found from the last to the first."""
+    def _in_order(self, by_name: dict[str, _T]) -> dict[str, _T]:
+        """Sorted by the order of the layers; the backward pass adds the last layer first."""
         names = [f"{name}.{part}" for name in self._modules for part in ("weight", "bias")]
-        return {name: found[name] for name in names if name in found}
+        return {name: by_name[name] for name in names if name in by_name}
 
 
 class _TraceBuilder:
-    """Keeps what the layers see of a batch while it goes through them, forward and back; padding
-    is dropped at once, since memory is what this costs most.
+    """Collects inputs and output gradients of the layers while a batch goes through them. Padding
+    is removed at once to save memory.
     """
 
     def __init__(self, batch: TaggerBatch, lengths: Tensor) -> None:
         self._shape = batch.piece_ids.shape
-        self._kept = batch.attention.flatten().nonzero()[:, 0]  # (pieces,)
+        self._unpadded = batch.attention.flatten().nonzero()[:, 0]  # (pieces,)
         self._lengths = lengths
-        self._seen: set[str] = set()
+        self._layers: set[str] = set()
         self._inputs: list[tuple[weakref.ref[Tensor], Tensor]] = []
         self.lowest: list[Tensor] = []
-        """Outputs of the lowest layers, where gradients end."""
+        """Outputs of the lowest recorded layers, where the backward pass ends."""
         self.matrices: dict[str, tuple[Tensor, Tensor]] = {}
         self.vectors: dict[str, Tensor] = {}
 
-    def see(self, name: str, module: nn.Linear | nn.LayerNorm, x: Tensor, output: Tensor) -> Tensor:
-        """Keep a layer's input, and its deltas when they come; the output to go on with."""
-        if name in self._seen or x.shape[:2] != self._shape:
+    def add_layer(
+        self, name: str, module: nn.Linear | nn.LayerNorm, x: Tensor, output: Tensor
+    ) -> Tensor:
+        """Record a layer's input, and its deltas in the backward pass; returns its output."""
+        if name in self._layers or x.shape[:2] != self._shape:
             raise UnsupportedLayer
-        self._seen.add(name)
+        self._layers.add(name)
         if not output.requires_grad:
             output = output.detach().requires_grad_()
             self.lowest.append(output)
         inputs = self._input(x)
 
-        def see_deltas(padded: Tensor) -> None:
+        def add_deltas(padded: Tensor) -> None:
             deltas = self._without_padding(padded)
             if module.bias is not None:
                 self.vectors[f"{name}.bias"] = _sums(deltas, self._lengths)
@@ -170,13 +172,13 @@ class _TraceBuilder:
                 )
                 self.vectors[f"{name}.weight"] = _sums(deltas * normed, self._lengths)
 
-        output.register_hook(see_deltas)  # type: ignore[no-untyped-call]
+        output.register_hook(add_deltas)  # type: ignore[no-untyped-call]
         return output
 
     def _input(self, x: Tensor) -> Tensor:
-        """An input without padding; layers with the same input share it."""
-        for known, inputs in self._inputs:
-            if known() is x:
+        """An input without padding; layers with the same input share one tensor."""
+        for reference, inputs in self._inputs:
+            if reference() is x:
                 return inputs
         inputs = self._without_padding(x.detach())
         self._inputs.append((weakref.ref(x), inputs))
@@ -184,7 +186,7 @@ class _TraceBuilder:
 
     def _without_padding(self, padded: Tensor) -> Tensor:
         """*Shape:* (sentences, pieces, width), result (pieces, width)."""
-        return padded.flatten(0, 1).index_select(0, self._kept)
+        return padded.flatten(0, 1).index_select(0, self._unpadded)
 
 
 def _sums(values: Tensor, lengths: Tensor) -> Tensor:
@@ -193,8 +195,8 @@ def _sums(values: Tensor, lengths: Tensor) -> Tensor:
 
 
 @contextlib.contextmanager
-def _still(tagger: Tagger) -> Iterator[None]:
-    """Ask no gradients of the weights."""
+def _without_weight_gradients(tagger: Tagger) -> Iterator[None]:
+    """Inside the block autograd computes no gradients of the weights."""
     weights = list(tagger.trainable.values())
     for weight in weights:
         weight.requires_grad_(False)
@@ -206,8 +208,8 @@ def _still(tagger: Tagger) -> Iterator[None]:
 
 
 def clip_deltas(inputs: Tensor, deltas: Tensor, clip_norm: float | None) -> None:
-    """Shorten gradients ``deltas.T @ inputs`` that are longer than allowed, by their deltas; their
-    norms follow from the products of their pieces. *Shape:* (..., pieces, in), (..., pieces, out).
+    """Clip gradients ``deltas.T @ inputs`` to a norm by scaling the deltas; the norm follows from
+    the Gram matrices of both. *Shape:* (..., pieces, in), (..., pieces, out).
     """
     if clip_norm is None:
         return

@@ -1,4 +1,4 @@
-"""Adam, in the forms that the paper and its released code use."""
+"""Adam in the variants of the paper and of its released code, and learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _BETA_1, _BETA_2 = 0.9, 0.999  # of the Adam paper
 
 
 class Adam:
-    """Changes weights in place; fresh moments unless a state is loaded.
+    """Updates weights in place; its moments start at zero unless a state is loaded.
 
-    The settings can leave out the bias correction, add decoupled weight decay on matrices, and
-    limit the norm of each weight's gradient, as the optimizer of the released code does.
+    The settings can turn off bias correction, add decoupled weight decay on matrices, and clip the
+    gradient norm of each weight, as the optimizer of the released code does.
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings) -> None:
         self._weights = {name: weight.detach() for name, weight in weights.items()}
         self._settings = settings
-        self._mean = {name: torch.zeros_like(own) for name, own in self._weights.items()}
-        self._square = {name: torch.zeros_like(own) for name, own in self._weights.items()}
+        self._mean = {name: torch.zeros_like(weight) for name, weight in self._weights.items()}
+        self._square = {name: torch.zeros_like(weight) for name, weight in self._weights.items()}
         self.steps = 0
 
     @torch.no_grad()
@@ -33,9 +33,10 @@ class Adam:
         self.steps += 1
         settings = self._settings
         for (name, weight), gradient in zip(self._weights.items(), gradients, strict=True):
-            own = clipped(gradient, settings.clip_norm)
-            mean = self._mean[name].lerp_(own, 1 - _BETA_1)
-            square = self._square[name].mul_(_BETA_2).addcmul_(own, own, value=1 - _BETA_2)
+            gradient = clipped(gradient, settings.clip_norm)
+            mean = self._mean[name].lerp_(gradient, 1 - _BETA_1)
+            square = self._square[name].mul_(_BETA_2)
+            square.addcmul_(gradient, gradient, value=1 - _BETA_2)
             divisors = torch.sqrt(square)
             size = learning_rate
             if settings.bias_correction:
@@ -47,14 +48,14 @@ class Adam:
             weight.addcdiv_(mean, divisors, value=-size)
 
     def state(self) -> dict[str, Tensor]:
-        """What must be kept to go on later."""
-        moments = {f"mean.{name}": own for name, own in self._mean.items()}
-        moments |= {f"square.{name}": own for name, own in self._square.items()}
+        """What a checkpoint must hold to resume."""
+        moments = {f"mean.{name}": mean for name, mean in self._mean.items()}
+        moments |= {f"square.{name}": square for name, square in self._square.items()}
         return moments | {"steps": torch.tensor(self.steps)}
 
     @torch.no_grad()
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a kept state."""
+        """Resume from the state of a checkpoint."""
         for name in self._weights:
             self._mean[name].copy_(state[f"mean.{name}"])
             self._square[name].copy_(state[f"square.{name}"])
@@ -62,9 +63,8 @@ class Adam:
 
 
 class FreshAdam:
-    """The first few steps of Adam on any part of a weight, without moments to keep: they follow
-    from the gradients of the steps so far. No pass over the numbers is made that can be saved, and
-    no memory is asked for anew.
+    """The first steps of Adam on any part of a weight. Moments are not stored: they follow from the
+    gradients so far. Makes as few passes over memory as possible and allocates none.
     """
 
     def __init__(self, settings: OptimizerSettings) -> None:
@@ -80,14 +80,15 @@ class FreshAdam:
         out: Tensor,
         decays: bool,
     ) -> None:
-        """Write to ``out`` what a weight is after a step against the last gradient.
+        """Write to ``out`` the weight after a step on the last gradient.
 
-        ``gradients`` are those of all steps so far, clipped; ``decays`` tells a matrix, the only
-        thing to which weight decay applies. On the first step ``out`` may not be the weight itself.
+        ``gradients`` are those of all steps so far, already clipped. ``decays`` is True for
+        matrices, to which weight decay applies. On the first step ``out`` must not be the weight
+        itself.
         """
-        n_steps, corrects = len(gradients), self.settings.bias_correction
-        size = learning_rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrects else 1)
-        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**n_steps if corrects else 1))
+        n_steps, corrected = len(gradients), self.settings.bias_correction
+        size = learning_rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrected else 1)
+        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**n_steps if corrected else 1))
         if n_steps == 1:
             mean, divisors = gradients[0], torch.abs(gradients[0], out=out)
         else:
@@ -98,13 +99,11 @@ class FreshAdam:
         torch.addcdiv(weight, mean, divisors, value=-size / scale, out=out)
 
     def _sums(self, gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """The gradients so far, and the root of their squares, added up with the weights that Adam
-        gives to those of each age.
-        """
+        """Adam's weighted sum of the gradients so far, and the root of that of their squares."""
         *earlier, last = gradients
         if len(self._moments[0]) < last.numel():
             self._moments = [torch.empty(last.numel(), device=last.device) for _ in range(2)]
-        mean, square = (own[: last.numel()].view(last.shape) for own in self._moments)
+        mean, square = (buffer[: last.numel()].view(last.shape) for buffer in self._moments)
         torch.add(last, earlier[-1], alpha=_BETA_1, out=mean)
         torch.mul(last, last, out=square)
         square.addcmul_(earlier[-1], earlier[-1], value=_BETA_2)
@@ -115,14 +114,14 @@ class FreshAdam:
 
 
 def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:
-    """A gradient, shortened where it is longer than allowed."""
+    """A gradient, scaled down if its norm exceeds ``clip_norm``."""
     if clip_norm is None:
         return gradient
     return gradient * torch.clamp(clip_norm / (gradient.norm() + 1e-6), max=1.0)
 
 
 def learning_rate_factor(settings: ScheduleSettings, step: int, steps: int) -> float:
-    """What a learning_rate is multiplied with at a step (from 0) of so many.
+    """Learning-rate multiplier at ``step``, counted from 0, out of ``steps``.
 
     >>> linear = ScheduleSettings(decay="linear", warmup_ratio=0.5)
     >>> [learning_rate_factor(linear, step, 4) for step in range(4)]

@@ -1,4 +1,4 @@
-"""Finds the source sentences most like a given one."""
+"""Finds the source sentences most similar to a given one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from metacross.errors import SettingsError
 from metacross.model.sentence_encoder import Vectors
 
 _QUERY_BLOCK, _SOURCE_BLOCK = 1_024, 16_384  # similarities held at once: 64 MiB
-_EXACT_UP_TO = 1_000_000  # source sentences
+_MAX_EXACT = 1_000_000  # source sentences
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Match:
-    """A source sentence by its position, and how similar it is (cosine)."""
+    """The position of a source sentence, and its cosine similarity."""
 
     position: int
     similarity: float
 
 
 class Index(Protocol):
-    """Finds neighbors; ``recall`` is None where it finds them all."""
+    """Finds similar source sentences; ``recall`` is None if the search is exact."""
 
     recall: float | None
 
@@ -38,9 +38,7 @@ class Index(Protocol):
 
 
 class SentenceIndex:
-    """Searches vectors exactly, in blocks; never holds all similarities at once, nor a copy of the
-    vectors.
-    """
+    """Exact search in blocks; holds neither all similarities nor a copy of the vectors."""
 
     recall: float | None = None
 
@@ -53,21 +51,21 @@ class SentenceIndex:
     def nearest(
         self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
     ) -> list[tuple[Match, ...]]:
-        """The k most similar source sentences of each vector, best first; of equally similar ones
-        the earlier.
+        """The ``k`` most similar source sentences of each vector, most similar first; of equally
+        similar ones the earlier.
 
-        ``exclude`` holds, for each vector, positions that may not be returned: a sentence of the
-        index asks with its own position there, foreign sentences leave nothing out.
+        ``exclude`` holds, for each vector, positions that must not be returned: a sentence of the
+        index passes its own position, foreign sentences pass nothing.
 
         *Shape:* vectors (queries, width).
         """
         check_enough_sources(k, len(self), exclude)
         queries = _normalized(vectors)
-        found: list[tuple[Match, ...]] = []
+        matches: list[tuple[Match, ...]] = []
         for start in range(0, len(queries), _QUERY_BLOCK):
             block = queries[start : start + _QUERY_BLOCK]
-            found += self._nearest_of_block(block, k, exclude[start : start + _QUERY_BLOCK])
-        return found
+            matches += self._nearest_of_block(block, k, exclude[start : start + _QUERY_BLOCK])
+        return matches
 
     def _nearest_of_block(
         self, queries: Tensor, k: int, exclude: Sequence[Collection[int]]
@@ -76,35 +74,35 @@ class SentenceIndex:
         for start in range(0, len(self), _SOURCE_BLOCK):
             sources = _normalized(self._vectors[start : start + _SOURCE_BLOCK])
             similarities = queries @ sources.T  # (queries, sources)
-            for row, own in enumerate(exclude):
-                hidden = [p - start for p in own if start <= p < start + len(sources)]
-                similarities[row, hidden] = -torch.inf
+            for row, positions in enumerate(exclude):
+                excluded = [p - start for p in positions if start <= p < start + len(sources)]
+                similarities[row, excluded] = -torch.inf
             for row, candidates in enumerate(_candidates(similarities, k, start)):
-                together = best[row] + candidates
-                together.sort(key=lambda n: (-n.similarity, n.position))
-                best[row] = together[:k]
+                merged = best[row] + candidates
+                merged.sort(key=lambda match: (-match.similarity, match.position))
+                best[row] = merged[:k]
         return [tuple(row) for row in best]
 
 
 def check_enough_sources(k: int, n_vectors: int, exclude: Sequence[Collection[int]]) -> None:
-    """Refuse to look for more neighbors than there are."""
-    n_there = n_vectors - max((len(own) for own in exclude), default=0)
-    if k > n_there:
+    """Refuse to search for more neighbors than there are source sentences."""
+    n_available = n_vectors - max(map(len, exclude), default=0)
+    if k > n_available:
         raise SettingsError(
-            f"retrieval.neighbors: expected at most {n_there}, as there are source sentences to "
-            f"choose from, found {k}"
+            f"retrieval.neighbors: expected at most {n_available}, the number of source sentences "
+            f"to choose from, found {k}"
         )
 
 
 def _candidates(similarities: Tensor, k: int, start: int) -> list[list[Match]]:
-    """The best of each row, and all that are as good as the last of them."""
+    """The best of each row, with all that are as similar as the last of them."""
     values, positions = similarities.topk(min(k, similarities.shape[1]), dim=1)
-    n_as_good = (similarities >= values[:, -1:]).sum(dim=1)  # (queries,)
+    n_ties = (similarities >= values[:, -1:]).sum(dim=1)  # (queries,)
     rows: list[list[Match]] = []
     for row, (row_values, row_positions) in enumerate(
         zip(values.tolist(), positions.tolist(), strict=True)
     ):
-        if int(n_as_good[row]) > len(row_values):
+        if int(n_ties[row]) > len(row_values):
             row_positions = (similarities[row] >= values[row, -1]).nonzero()[:, 0].tolist()
             row_values = similarities[row, row_positions].tolist()
         pairs = zip(row_positions, row_values, strict=True)
@@ -118,7 +116,7 @@ def _normalized(vectors: Vectors | Tensor) -> Tensor:
 
 
 def build_index(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
-    """The index for so many vectors. ``auto`` stays exact where faiss is not installed."""
+    """The index for these vectors. ``auto`` is exact if faiss is not installed."""
     if search == "exact" or (search == "auto" and not _faiss_pays(len(vectors))):
         return SentenceIndex(vectors)
     from metacross.adaptation.approximate_retrieval import ApproximateIndex
@@ -127,4 +125,4 @@ def build_index(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> 
 
 
 def _faiss_pays(n_vectors: int) -> bool:
-    return n_vectors > _EXACT_UP_TO and find_spec("faiss") is not None
+    return n_vectors > _MAX_EXACT and find_spec("faiss") is not None

@@ -1,4 +1,4 @@
-"""Fits a tagger to a few sentences, and takes it back."""
+"""Adaptation by the textbook: copy the weights, take gradient steps, restore."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def adapted(
     max_weight: float,
     optimizer: OptimizerSettings,
 ) -> Iterator[Tagger]:
-    """Take gradient steps on the support (Eq. 7 and 8), with a fresh optimizer; inside the block
-    the tagger has the adapted weights, after it, however it ends, its own.
+    """Take gradient steps on the support (Eq. 7 and 8) with a fresh optimizer.
 
-    Whether there is dropout in the steps is as the tagger's network is set.
+    Inside the block the tagger has the adapted weights; after it, also after an exception, the
+    original ones. Dropout in the steps is on or off as in the tagger's network.
     """
     before = [weight.detach().clone() for weight in tagger.trainable.values()]
     try:

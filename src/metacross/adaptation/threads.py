@@ -1,4 +1,4 @@
-"""Threads that compute side by side, each on cores of its own."""
+"""Worker threads that compute in parallel, each with its own share of the cores."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TypeVar
 
 import torch
 
-_MOST = 4  # each needs memory of its own
+_MAX_WORKERS = 4  # each needs memory
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
 class Workers:
-    """A few threads that share the cores torch may use; only the caller, where it may use one.
+    """Threads that share the cores of torch; with one core the caller does the work itself.
 
-    Parts of a work that do not touch each other are done faster so than with all cores on one
-    part after another: no core waits for the others at the end of each product.
+    Independent parts run faster this way than one after another on all cores, because no core
+    waits for the others at the end of each matrix product.
     """
 
     def __init__(self, threads: ThreadPoolExecutor | None, n: int) -> None:
@@ -28,7 +28,7 @@ class Workers:
         self.n = n
 
     def each(self, work: Callable[[_T], _R], parts: Iterable[_T]) -> Iterator[_R]:
-        """Do the work for each part; the results in the order of the parts."""
+        """Do the work for each part; results come in the order of the parts."""
         if self._threads is None:
             yield from map(work, parts)
             return
@@ -43,24 +43,24 @@ class Workers:
 
 @contextlib.contextmanager
 def worker_threads(device: torch.device, n_parts: int) -> Iterator[Workers]:
-    """Workers for so many parts, for a while. They do not stay, since torch's own threads wait less
-    eagerly for each other beside them.
+    """Start at most ``n_parts`` worker threads inside the block. They end with it, because torch's
+    own threads are slower while other threads exist.
     """
     n_cores = torch.get_num_threads() if device.type == "cpu" else 1
-    n = min(_MOST, n_cores, n_parts)
+    n = min(_MAX_WORKERS, n_cores, n_parts)
     if n <= 1:
         yield Workers(None, 1)
         return
-    all_there = threading.Barrier(n)
+    all_started = threading.Barrier(n)
 
     def start(_number: int) -> None:
-        torch.get_num_threads()  # or the number for all would be taken over at the first product
+        torch.get_num_threads()  # otherwise the first product resets the number
         torch.set_num_threads(n_cores // n)
-        all_there.wait()
+        all_started.wait()
 
     with ThreadPoolExecutor(n, thread_name_prefix="metacross") as threads:
         list(threads.map(start, range(n)))
-        torch.set_num_threads(n_cores)  # for the threads of others; this one kept its own
+        torch.set_num_threads(n_cores)  # restores the number for other threads
         try:
             yield Workers(threads, n)
         finally:

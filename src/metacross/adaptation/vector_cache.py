@@ -1,4 +1,4 @@
-"""Keeps sentence vectors on disk between runs."""
+"""Caches sentence vectors on disk between runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cached_vectors(
     windows: Sequence[Sequence[Window]] | None = None,
     progress: Callable[[int], None] = lambda _n_done: None,
 ) -> Vectors:
-    """The sentences' vectors, from the cache if they are there.
+    """The sentences' vectors, from the cache if they are in it.
 
     The key of the cache covers everything that the vectors depend on. ``windows`` are those of the
     sentences, None where they are not tokenized yet. If the cache cannot be read or written, the

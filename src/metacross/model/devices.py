@@ -1,4 +1,4 @@
-"""Chooses where tensors live and how precisely they are multiplied."""
+"""Devices, precision and random seeds of torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metacross.errors import SettingsError
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of a name; ``auto`` is the first of cuda, mps and cpu that is there."""
+    """The device with a name; ``auto`` is the first available of cuda, mps and cpu."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -36,10 +36,10 @@ def autocast(name: str, device: torch.device) -> Iterator[None]:
 
 @contextlib.contextmanager
 def seeded(*seeds: int) -> Iterator[None]:
-    """Draw torch's random numbers (dropout, new weights) from these seeds, then as before.
+    """Inside the block torch's random numbers (dropout, new weights) come from these seeds.
 
-    The same seeds give the same numbers wherever the block stands, so that work can be taken up
-    in the middle or done in another order.
+    They do not depend on what was drawn before, so that work can resume in the middle or run in
+    another order. After the block the random state is as before.
     """
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
     with torch.random.fork_rng(devices=devices):
@@ -48,7 +48,7 @@ def seeded(*seeds: int) -> Iterator[None]:
 
 
 def combined_seed(*seeds: int) -> int:
-    """One seed out of several, different for any others.
+    """Combine seeds into one; other seeds or another order give another result.
 
     >>> combined_seed(1, 2) != combined_seed(2, 1)
     True

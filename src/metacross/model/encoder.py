@@ -1,4 +1,4 @@
-"""Opens pre-trained encoders; no other module but ``mini_encoder`` knows ``transformers``."""
+"""Loads pre-trained encoders; only this module and ``mini_encoder`` know ``transformers``."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from metacross.text.windows import SpecialPieces, WindowCutter
 
 MINI = "mini"
 """The name of the encoder that comes with metacross."""
-_LONGEST_TEXT = 512  # pieces, in what a new tokenizer says of itself
+_MODEL_MAX_LENGTH = 512  # of a new tokenizer
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderTokenizer:
-    """The tokenizer of an encoder, and the special pieces it names itself."""
+    """The fast tokenizer of an encoder, and the special pieces of its vocabulary."""
 
     fast: Any
     special: SpecialPieces
 
     def window_cutter(self, *, longest: int, overlap: int) -> WindowCutter:
-        """A cutter of sentences into windows."""
+        """Cuts sentences into windows of pieces."""
         return WindowCutter(
             self.fast.backend_tokenizer, self.special, longest=longest, overlap=overlap
         )
@@ -44,7 +44,7 @@ class EncoderTokenizer:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A pre-trained encoder as it was found."""
+    """A pre-trained encoder with its tokenizer."""
 
     name: str
     network: nn.Module
@@ -52,8 +52,8 @@ class Encoder:
 
 
 def load_encoder(name: str) -> Encoder:
-    """Open an encoder from a folder or by its hub name."""
-    network, missing = _opened(transformers.AutoModel, name)
+    """Load an encoder from a folder or by its hub name; ``mini`` is the bundled one."""
+    network, missing = _load(transformers.AutoModel, name)
     _check_complete(missing, "pool", name)
     tokenizer = load_tokenizer(name)
     check_vocabulary(network, tokenizer, name)
@@ -61,9 +61,9 @@ def load_encoder(name: str) -> Encoder:
 
 
 def new_tagger_network(name: str, tags: Sequence[str], seed: int) -> nn.Module:
-    """A pre-trained encoder with a fresh linear layer for these tags on top."""
+    """A pre-trained encoder with a new linear layer for these tags."""
     with seeded(seed):
-        network, missing = _opened(
+        network, missing = _load(
             transformers.AutoModelForTokenClassification,
             name,
             id2label=dict(enumerate(tags)),
@@ -75,8 +75,8 @@ def new_tagger_network(name: str, tags: Sequence[str], seed: int) -> nn.Module:
 
 
 def load_tagger_network(folder: str | Path) -> tuple[nn.Module, tuple[str, ...]]:
-    """A tagger that was saved, and its tags in order."""
-    network, missing = _opened(transformers.AutoModelForTokenClassification, str(folder))
+    """Load the network of a saved tagger, and its tags in order."""
+    network, missing = _load(transformers.AutoModelForTokenClassification, str(folder))
     _check_complete(missing, "", str(folder))
     labels: dict[int, str] = getattr(network.config, "id2label", {})
     return network.eval(), tuple(labels[i] for i in sorted(labels))
@@ -109,13 +109,13 @@ def save_halved(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) -
 def new_tokenizer(tokenizer: Tokenizer, special: Mapping[str, str]) -> EncoderTokenizer:
     """A tokenizer made here; ``special`` holds its special pieces by transformers' names."""
     fast = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer, model_max_length=_LONGEST_TEXT, **special
+        tokenizer_object=tokenizer, model_max_length=_MODEL_MAX_LENGTH, **special
     )
     return EncoderTokenizer(fast, _special_pieces(fast, "the new tokenizer"))
 
 
 def load_tokenizer(name: str) -> EncoderTokenizer:
-    """Open the tokenizer of an encoder."""
+    """Load the tokenizer of an encoder."""
     name = _located(name)
     _check_tokenizer_files(name)
     try:
@@ -129,7 +129,7 @@ def load_tokenizer(name: str) -> EncoderTokenizer:
 
 
 def encoder_of(network: nn.Module) -> nn.Module:
-    """The encoder inside a tagger's network; an encoder is its own."""
+    """The encoder inside a tagger's network; an encoder is returned as it is."""
     inner = network.base_model
     if not isinstance(inner, nn.Module):
         raise ModelError(f"expected an encoder in {type(network).__name__}, found none")
@@ -140,21 +140,21 @@ def layers_of(network: nn.Module) -> nn.ModuleList:
     """The layers of an encoder, bottom first."""
     encoder = encoder_of(network)
     n_layers = getattr(encoder.config, "num_hidden_layers", None)
-    found = [
+    layer_lists = [
         module
         for module in encoder.modules()
         if isinstance(module, nn.ModuleList) and len(module) == n_layers
     ]
-    if not found:
+    if not layer_lists:
         raise ModelError(
             f"{type(encoder).__name__}: expected a list of {n_layers} layers to freeze some of, "
             f"found none; freeze nothing with encoder.frozen_layers=null"
         )
-    return found[0]
+    return layer_lists[0]
 
 
 def embedding_parameters(network: nn.Module) -> Iterator[nn.Parameter]:
-    """The weights that turn pieces and positions into vectors."""
+    """The weights of piece and position embeddings."""
     encoder, layers = encoder_of(network), {*layers_of(network).parameters()}
     for name, parameter in encoder.named_parameters():
         if "embed" in name and parameter not in layers:
@@ -183,7 +183,7 @@ def head_dropout(network: nn.Module) -> nn.Dropout:
 
 
 def weights_digest(network: nn.Module) -> str:
-    """A digest of all weights: two networks with the same one compute the same."""
+    """A digest of all weights; networks with equal digests compute the same."""
     digest = hashlib.sha256(type(network).__name__.encode())
     for name, tensor in sorted(network.state_dict().items()):
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
@@ -191,12 +191,12 @@ def weights_digest(network: nn.Module) -> str:
     return digest.hexdigest()
 
 
-def _opened(
+def _load(
     opener: Any,  # noqa: ANN401 - transformers' automatic classes
     name: str,
     **options: Any,  # noqa: ANN401
 ) -> tuple[nn.Module, set[str]]:
-    """A network, and the names of the weights that were not in its folder."""
+    """Load a network; also returns the names of weights that its folder does not have."""
     name = _located(name)
     _check_folder(name)
     try:
@@ -215,22 +215,22 @@ def _opened(
 
 
 def _located(name: str) -> str:
-    """Where the encoder of a name is; the bundled one lies within the package."""
+    """The folder or hub name of an encoder; the bundled one is in the package."""
     return str(resources.files("metacross") / "assets" / "encoder") if name == MINI else name
 
 
 def _check_complete(missing: set[str], new_parts: str, name: str) -> None:
-    """Refuse weights with holes, other than those of parts that are meant to be new."""
-    holes = [key for key in missing if not any(part in key for part in new_parts.split())]
-    if holes:
+    """Refuse a network with missing weights, except in the parts that are new by design."""
+    absent = [key for key in missing if not any(part in key for part in new_parts.split())]
+    if absent:
         raise ModelError(
-            f"{name}: expected all weights of the network, found {len(holes)} missing, "
-            f"such as {min(holes)}"
+            f"{name}: expected all weights of the network, found {len(absent)} missing, "
+            f"such as {min(absent)}"
         )
 
 
 def _check_folder(name: str) -> None:
-    """Say what is wrong with a local folder before transformers says it at length."""
+    """Report problems of a local folder in one line, before transformers reports them."""
     folder = Path(name)
     if not folder.is_dir():
         if folder.exists() or name.count("/") > 1 or name.startswith((".", "/")):
@@ -250,23 +250,23 @@ def _check_folder(name: str) -> None:
 
 
 def _check_tokenizer_files(name: str) -> None:
-    """Where a folder has none, transformers would make up an empty vocabulary."""
+    """Refuse a folder without tokenizer: transformers would make an empty vocabulary."""
     folder = Path(name)
     if folder.is_dir() and not any(
-        any(folder.glob(known)) for known in ("tokenizer.json", "vocab.*", "*.model")
+        any(folder.glob(pattern)) for pattern in ("tokenizer.json", "vocab.*", "*.model")
     ):
         raise ModelError(f"{name}: expected tokenizer.json in the folder, found none")
 
 
 def _special_pieces(tokenizer: Any, name: str) -> SpecialPieces:  # noqa: ANN401 - transformers
-    """Whatever the tokenizer calls them: [CLS] or <s>, [MASK] or <mask>."""
+    """The special pieces, whatever the tokenizer calls them: [CLS] or <s>, [MASK] or <mask>."""
     start = _either(tokenizer.cls_token_id, tokenizer.bos_token_id)
     end = _either(tokenizer.sep_token_id, tokenizer.eos_token_id)
     pad, unknown = tokenizer.pad_token_id, tokenizer.unk_token_id
     if start is None or end is None or pad is None:
         missing = "start" if start is None else "end" if end is None else "padding"
         raise ModelError(f"{name}: expected a tokenizer with a {missing} piece, found none")
-    unknown = pad if unknown is None else unknown  # byte-level tokenizers know every word
+    unknown = pad if unknown is None else unknown  # byte-level tokenizers have no unknown words
     return SpecialPieces(start, end, pad, unknown, tokenizer.mask_token_id)
 
 
@@ -275,7 +275,7 @@ def _either(first: int | None, second: int | None) -> int | None:
 
 
 def check_vocabulary(network: nn.Module, tokenizer: EncoderTokenizer, name: str) -> None:
-    """Refuse a tokenizer with pieces that the network does not know."""
+    """Refuse a tokenizer with more pieces than the network has embeddings."""
     rows = getattr(network.config, "vocab_size", None)
     pieces = len(tokenizer.fast)
     if isinstance(rows, int) and pieces > rows:
@@ -286,14 +286,14 @@ def check_vocabulary(network: nn.Module, tokenizer: EncoderTokenizer, name: str)
 
 
 def _reason(problem: Exception) -> str:
-    """The first line of an error, which in this library can be many."""
+    """The first line of an error message."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(problem).__name__
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' notes and progress bars off the terminal."""
+    """Silence transformers' log messages and progress bars inside the block."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

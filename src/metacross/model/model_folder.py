@@ -1,4 +1,4 @@
-"""Saves a model as a folder, and opens it."""
+"""Saves a model to a folder and loads it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from metacross.text.tags import TagSet
 from metacross.text.writing import write_corpus
 
 FORMAT = 1
-_MARK = "metacross.json"  # written last: a folder with it is whole
+_MARK = "metacross.json"  # written last: a folder with it is complete
 _VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
     "source_vectors.safetensors",
     "pretrained.safetensors",
@@ -45,8 +45,8 @@ _VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
 class Datastore:
     """What a model adapts to: source sentences, their vectors, and the encoder that made them.
 
-    ``pretrained`` holds the weights of the tagger's encoder from before training; where an outside
-    encoder makes the vectors it is ``outside``, and ``pretrained`` is None.
+    ``pretrained`` holds the weights of the tagger's encoder from before training. If another
+    encoder makes the vectors, it is ``outside`` and ``pretrained`` is None.
     """
 
     source: Corpus
@@ -63,7 +63,7 @@ class Datastore:
 
 @dataclass(frozen=True, slots=True)
 class ModelParts:
-    """A model; ``datastore`` is None where it cannot adapt, as after fine-tuning."""
+    """The parts of a model; ``datastore`` is None if it cannot adapt, as after fine-tuning."""
 
     tagger: Tagger
     settings: Settings
@@ -72,9 +72,9 @@ class ModelParts:
 
 
 def save_model(parts: ModelParts, folder: str | Path) -> None:
-    """Write a Hugging Face folder with what adaptation needs beside: JSON, YAML and safetensors.
+    """Write a Hugging Face folder, with the files that adaptation needs: JSON, YAML, safetensors.
 
-    The files are made in a folder of their own and then moved into place.
+    The files are written to a temporary folder and then moved into place.
     """
     folder = Path(folder)
     unfinished = folder / ".unfinished"
@@ -114,7 +114,7 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
 
 
 def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
-    """Open a model folder."""
+    """Load a model folder."""
     folder = Path(folder)
     mark = _mark(folder)
     settings = _settings(folder, device)
@@ -133,7 +133,7 @@ def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
 
 
 def is_model_folder(folder: str | Path) -> bool:
-    """Whether a whole model is there."""
+    """Whether a folder holds a complete model."""
     return (Path(folder) / _MARK).exists()
 
 
@@ -170,7 +170,7 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSO
         raise ModelError(f"{path}: cannot be read: {problem.strerror}") from problem
     except (ValueError, yaml.YAMLError) as problem:
         reason = " ".join(str(problem).split())[:200]
-        raise ModelError(f"{path}: cannot be understood: {reason}") from problem
+        raise ModelError(f"{path}: cannot be parsed: {reason}") from problem
 
 
 def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
@@ -193,7 +193,7 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
 
 
 def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
-    """An encoder other than the tagger's that makes the sentence vectors."""
+    """The sentence encoder for an encoder other than the tagger's."""
     pieces = outside.tokenizer.window_cutter(
         longest=settings.encoder.max_length, overlap=settings.encoder.overlap
     )
@@ -201,20 +201,22 @@ def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> Sen
 
 
 def _check_names(pretrained: Mapping[str, Tensor], tagger: Tagger, folder: Path) -> None:
-    odd = [name for name in pretrained if name not in tagger.trainable]
-    if odd:
-        raise ModelError(f"{folder / _PRETRAINED}: expected weights of the tagger, found {odd[0]}")
+    unknown = [name for name in pretrained if name not in tagger.trainable]
+    if unknown:
+        raise ModelError(
+            f"{folder / _PRETRAINED}: expected weights of the tagger, found {unknown[0]}"
+        )
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as problem:
-        raise ModelError(f"{path}: expected whole safetensors, but {problem}") from problem
+        raise ModelError(f"{path}: cannot be read as safetensors: {problem}") from problem
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be written to, before hours of training."""
+    """Refuse a folder that cannot be written to, before hours of training."""
     probe = folder / f".probe.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""Labels the words of sentences with tags."""
+"""The tagger: an encoder with a linear layer that labels words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -27,14 +27,14 @@ from metacross.text.windows import Window, WindowCutter, batch_of
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence as the tagger reads it; ``tag_ids`` is None where nobody labeled it."""
+    """A tokenized sentence; ``tag_ids`` is None if it is not labeled."""
 
     windows: tuple[Window, ...]
     tag_ids: tuple[int, ...] | None
 
     @property
     def n_pieces(self) -> int:
-        """Pieces of all windows."""
+        """Number of pieces in all windows."""
         return sum(len(window) for window in self.windows)
 
 
@@ -85,7 +85,7 @@ class Tagger:
         }
 
     def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
-        """Cut sentences into windows, with the numbers of their tags where they are labeled."""
+        """Tokenize sentences into windows, with the ids of their tags if they are labeled."""
         sentences = list(sentences)
         return [
             Example(windows, self._tag_ids(sentence))
@@ -103,11 +103,11 @@ class Tagger:
             raise DataError(f"{sentence.place}: {problem}") from None
 
     def batch(self, examples: Sequence[Example]) -> TaggerBatch:
-        """Pad examples to the longest window among them."""
+        """Pad examples to their longest window."""
         arrays = batch_of([example.windows for example in examples], self.tokenizer.special.pad)
         tag_ids = [example.tag_ids for example in examples]
-        labeled = [own for own in tag_ids if own is not None]
-        flat = [tag_id for own in labeled for tag_id in own]
+        labeled = [ids for ids in tag_ids if ids is not None]
+        flat = [tag_id for ids in labeled for tag_id in ids]
         return TaggerBatch(
             piece_ids=self._tensor(arrays.piece_ids),
             attention=self._tensor(arrays.attention),
@@ -122,7 +122,7 @@ class Tagger:
         return torch.as_tensor(values, dtype=torch.long, device=self.device)
 
     def logits(self, batch: TaggerBatch) -> Tensor:
-        """The scores of all tags for every word. *Shape:* (words, tags)."""
+        """The logits of all tags for every word. *Shape:* (words, tags)."""
         with autocast(self.precision, self.device):
             scores = tag_logits(self.network, batch.piece_ids, batch.attention)
         return scores[batch.window_of_word, batch.piece_of_word].float()
@@ -142,10 +142,7 @@ class Tagger:
 
 
 def freeze(network: nn.Module, n_layers: int | None) -> None:
-    """Keep the embeddings and the bottom layers as they are; None: train everything.
-
-    The weights of the layers above, and of what stands on them, are trained.
-    """
+    """Freeze the embeddings and the ``n_layers`` bottom layers; None trains everything."""
     for parameter in network.parameters():
         parameter.requires_grad_(True)
     for parameter in _unused_parameters(network):
@@ -165,11 +162,6 @@ def freeze(network: nn.Module, n_layers: int | None) -> None:
 
 
 def _unused_parameters(network: nn.Module) -> Iterable[nn.Parameter]:
-    """What pools a sentence stands beside the way from the words to their tags."""
+    """The pooling layer, which the tags do not depend on."""
     named = encoder_of(network).named_parameters()
     return (parameter for name, parameter in named if "pool" in name)
-
-
-def unlabeled(example: Example) -> Example:
-    """The example without its tags, as a foreign sentence has none."""
-    return replace(example, tag_ids=None)

@@ -1,4 +1,4 @@
-"""Ordinary training in mini-batches: direct transfer, and fine-tuning on target text."""
+"""Ordinary training in mini-batches: direct transfer and fine-tuning."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def mini_batch_step(
 
 
 def fine_tuning_settings(settings: Settings, n_sentences: int) -> Settings:
-    """The settings of a model, turned to fine-tuning on so many sentences: whole epochs, with
-    neither masking nor max loss.
+    """The settings of a model, changed to fine-tuning on ``n_sentences``: full epochs, without
+    masking and max loss.
     """
     tuning = settings.fine_tuning
     batch_size = min(tuning.batch_size, n_sentences)

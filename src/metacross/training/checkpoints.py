@@ -124,8 +124,8 @@ def write_tensors(
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(whole, unfinished, metadata)
+        contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(contiguous, unfinished, metadata)
         with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
         unfinished.replace(path)

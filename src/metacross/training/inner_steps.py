@@ -1,9 +1,9 @@
-"""Finds the meta-gradients of one task after another, fast.
+"""The meta-gradients of tasks, one after another, faster than the textbook loop.
 
-As in the engine a gradient is made out of what the layers saw, a tile of it at a time, and goes
-into the weights of the task at once: there is no graph of the weights and no optimizer for each
-task. These weights have a place of their own, to which the tagger points while the task lasts, so
-that nothing is restored. The query's gradient goes straight into the sum.
+As in the fast engine a gradient is computed from recorded inputs and output gradients, tile by
+tile, and applied to the task's weights at once: there is no autograd graph of the weights and no
+optimizer per task. The task's weights have separate storage, to which the tagger points during the
+task, so nothing needs to be restored. The query's gradient is added directly to the sum.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from metacross.adaptation.optimizers import FreshAdam, clipped
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 
-_TILE = 2_097_152  # numbers of a gradient made at once
+_TILE = 2_097_152  # elements of a gradient computed at once
 
 
 def can_learn_fast(tagger: Tagger) -> bool:
-    """Whether all of a tagger's gradients can be made that way."""
+    """Whether the fast learner supports a tagger."""
     return untraceable_weight(tagger) is None and tagger.precision == "float32"
 
 
 class FastLearner:
-    """Finds meta-gradients as the textbook loop would; see the module's first lines."""
+    """Computes the same meta-gradients as the textbook loop; see the module docstring."""
 
     def __init__(self, tagger: Tagger, settings: Settings) -> None:
         self._tagger = tagger
@@ -41,13 +41,15 @@ class FastLearner:
         self._max_weight = settings.loss.max_weight
         self._recorder = GradientRecorder(tagger)
         self._adam = FreshAdam(settings.optimizer)
-        self._own = {name: weight.data for name, weight in tagger.trainable.items()}
+        self._original = {name: weight.data for name, weight in tagger.trainable.items()}
         self._task, self._total = self._like_weights(), self._like_weights()
         self._earlier = [self._like_weights() for _ in range(self._n_steps - 1)]
-        self._last = torch.empty(max(_TILE, *map(_width, self._own.values())), device=tagger.device)
+        self._last = torch.empty(
+            max(_TILE, *map(_width, self._original.values())), device=tagger.device
+        )
 
     def _like_weights(self) -> dict[str, Tensor]:
-        return {name: torch.empty_like(own) for name, own in self._own.items()}
+        return {name: torch.empty_like(weight) for name, weight in self._original.items()}
 
     @property
     def total(self) -> list[Tensor]:
@@ -56,14 +58,14 @@ class FastLearner:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Tasks of one meta-step belong in one block; after it the tagger has its own weights."""
+        """The tasks of one meta-step; after the block the tagger has its original weights."""
         torch._foreach_zero_(self.total)
-        torch._foreach_copy_(list(self._task.values()), list(self._own.values()))
+        torch._foreach_copy_(list(self._task.values()), list(self._original.values()))
         try:
             with self._recorder.recording():
                 yield
         finally:
-            self._point_to(self._own)
+            self._point_to(self._original)
 
     def _point_to(self, weights: Mapping[str, Tensor]) -> None:
         for name, weight in self._tagger.trainable.items():
@@ -71,11 +73,11 @@ class FastLearner:
 
     @torch.no_grad()
     def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
-        """Adapt to a support, and add the query's gradient there to the total; its loss."""
-        self._point_to(self._own)
+        """Adapt to a support and add the query's gradient to the total; returns its loss."""
+        self._point_to(self._original)
         for number in range(self._n_steps):
             trace = self._recorder.record(support, max_weight=self._max_weight)
-            before = self._task if number else self._own
+            before = self._task if number else self._original
             for name in (*trace.vectors, *trace.matrices):
                 self._change(name, trace, before[name], number, learning_rate)
             self._point_to(self._task)
@@ -89,7 +91,7 @@ class FastLearner:
     def _change(
         self, name: str, trace: LayerTrace, before: Tensor, number: int, learning_rate: float
     ) -> None:
-        """Make a weight of the task after a step, from its value before."""
+        """Compute a weight of the task after a step from its value before."""
         task, clip_norm = self._task[name], self._adam.settings.clip_norm
         if name in trace.vectors:
             rows = slice(0, len(task))
@@ -108,12 +110,12 @@ class FastLearner:
             self._adam.step(before[rows], gradients, learning_rate, out=task[rows], decays=True)
 
     def _gradients(self, name: str, number: int, rows: slice) -> list[Tensor]:
-        """Where the gradients of the steps so far lie; that of the last step is not kept."""
-        kept = [own[name][rows] for own in self._earlier[: number + 1]]
+        """Storage for the gradients of the steps so far; that of the last step is reused."""
+        earlier = [gradients[name][rows] for gradients in self._earlier[: number + 1]]
         if number < len(self._earlier):
-            return kept
+            return earlier
         shape = self._task[name][rows].shape
-        return [*kept, self._last[: shape.numel()].view(shape)]
+        return [*earlier, self._last[: shape.numel()].view(shape)]
 
 
 def _width(weight: Tensor) -> int:

@@ -1,4 +1,4 @@
-"""Hides pieces of entities from the tagger in training."""
+"""Masks pieces of entities in training."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from metacross.training.sampling import Draw
 def masked(example: Example, *, mask: int, ratio: float, rng: np.random.Generator) -> Example:
     """Replace each piece inside an entity with the mask piece, with probability ``ratio``.
 
-    A piece that stands in two windows is masked in both or in none.
+    A piece that is in two windows is masked in both or in none.
     """
     tag_ids = example.tag_ids
     if not ratio or not tag_ids or not any(tag_ids):
         return example
     n_pieces = example.windows[-1].start + len(example.windows[-1].words)
-    drawn = rng.random(n_pieces) < ratio  # (pieces of the sentence,)
+    is_masked = rng.random(n_pieces) < ratio  # (pieces of the sentence,)
     windows = []
     for window in example.windows:
         start_piece, *inner, end_piece = window.piece_ids
         pieces = [
-            mask if tag_ids[word] and drawn[window.start + i] else piece
+            mask if tag_ids[word] and is_masked[window.start + i] else piece
             for i, (piece, word) in enumerate(zip(inner, window.words, strict=True))
         ]
         windows.append(replace(window, piece_ids=(start_piece, *pieces, end_piece)))
@@ -35,13 +35,13 @@ def masked(example: Example, *, mask: int, ratio: float, rng: np.random.Generato
 
 
 class EpochMasker:
-    """Masks the examples anew every epoch; within an epoch an example is always masked alike."""
+    """Draws the masks of examples, new in every epoch and the same within an epoch."""
 
     def __init__(self, tagger: Tagger, examples: Sequence[Example], settings: Settings) -> None:
         mask = tagger.tokenizer.special.mask
         if mask is None and settings.masking.ratio > 0:
             raise ModelError(
-                "masking.ratio: expected 0, since the tokenizer has no mask piece, "
+                "masking.ratio: expected 0, because the tokenizer has no mask token, "
                 f"found {settings.masking.ratio}"
             )
         self._mask = mask or 0

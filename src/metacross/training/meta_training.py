@@ -30,8 +30,8 @@ def maml_step(
     settings: Settings,
     adam: Adam,
 ) -> Step:
-    """First-order MAML: sums the query gradients of a batch of tasks, each at the weights adapted
-    to its own support, and takes one step of the outer optimizer against the sum.
+    """First-order MAML: sum the query gradients of a batch of tasks, each at the weights adapted to
+    the task's support, and take one step of the outer optimizer.
     """
     meta, seed = settings.meta, settings.run.seed
     sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
@@ -39,7 +39,7 @@ def maml_step(
     learner = FastLearner(tagger, settings) if can_learn_fast(tagger) else None
     textbook = TextbookLearner(tagger, settings)
 
-    def learned(learner: Learner, number: int) -> StepResult:
+    def step_with(learner: Learner, number: int) -> StepResult:
         factor = learning_rate_factor(settings.schedule, number, meta.steps)
         inner_learning_rate = meta.inner_learning_rate * (factor if settings.schedule.inner else 1)
         losses = []
@@ -58,26 +58,26 @@ def maml_step(
         nonlocal learner
         if learner is not None:
             try:
-                return learned(learner, number)
+                return step_with(learner, number)
             except UnsupportedLayer:  # raised before anything was changed
                 learner = None
-        return learned(textbook, number)
+        return step_with(textbook, number)
 
     return step
 
 
 class Learner(Protocol):
-    """Finds the meta-gradients of tasks, one after another within a block."""
+    """Computes the meta-gradients of tasks, one after another within a block."""
 
     @property
     def total(self) -> Sequence[Tensor]:
-        """The sum of the meta-gradients in the block, in the order of the weights."""
+        """The sum of the meta-gradients of the block, in the order of the weights."""
 
     def block(self) -> AbstractContextManager[None]:
-        """Where the tasks of one meta-step belong; after it the tagger has its own weights."""
+        """The tasks of one meta-step; after the block the tagger has its original weights."""
 
     def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
-        """Add a task's meta-gradient to the total; its loss."""
+        """Add a task's meta-gradient to the total; returns its loss."""
 
 
 class TextbookLearner:
@@ -90,12 +90,12 @@ class TextbookLearner:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Start the sum anew."""
-        self.total = [torch.zeros_like(own) for own in self._tagger.trainable.values()]
+        """Start with a sum of zero."""
+        self.total = [torch.zeros_like(weight) for weight in self._tagger.trainable.values()]
         yield
 
     def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
-        """Add a task's meta-gradient to the total; its loss."""
+        """Add a task's meta-gradient to the total; returns its loss."""
         loss, gradient = task_gradient(
             self._tagger, support, query, self._settings, inner_learning_rate=learning_rate
         )
@@ -111,7 +111,9 @@ def task_gradient(
     *,
     inner_learning_rate: float,
 ) -> tuple[float, tuple[Tensor, ...]]:
-    """A task's loss and meta-gradient: that of the query's loss at the adapted weights (Eq. 12)."""
+    """A task's loss and meta-gradient: the gradient of the query's loss at the adapted weights
+    (Eq. 12).
+    """
     max_weight = settings.loss.max_weight
     with adapted(
         tagger,

@@ -1,4 +1,4 @@
-"""Draws what each training step works on."""
+"""Samples the items of each training step."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Draw:
 
 
 class Sampler:
-    """Goes through all items in a new order every epoch.
+    """Goes through all items in a new random order every epoch.
 
-    What a step gets depends on its number alone, so that a run can be taken up anywhere.
+    The items of a step depend only on its number, so that a training can resume at any step.
     """
 
     def __init__(self, n_items: int, per_step: int, seed: int) -> None:
@@ -40,6 +40,6 @@ class Sampler:
         if epoch not in self._orders:
             rng = np.random.default_rng([self._seed, epoch])
             self._orders = {epoch: rng.permutation(self._n_items).tolist()} | {
-                known: order for known, order in self._orders.items() if known == epoch - 1
+                other: order for other, order in self._orders.items() if other == epoch - 1
             }
         return self._orders[epoch]

@@ -1,4 +1,4 @@
-"""Makes the pseudo-tasks of meta-training out of the source language."""
+"""Makes the pseudo-tasks of meta-training from the source sentences."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from metacross.settings import RetrievalSettings
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Learn from the support, be tested on the query; all by position in the source corpus."""
+    """Adapt to the support, then learn from the query; both by position in the source corpus."""
 
     query: int
     support: tuple[int, ...]
 
 
 def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:
-    """Every source sentence is the query of a task whose support are its nearest others (Eq. 4).
+    """Every source sentence is the query of a task; its support are the nearest other sentences
+    (Eq. 4).
 
     A sentence is never in its own support.
     """
@@ -26,6 +27,6 @@ def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:
     exclude = [(position,) for position in range(len(vectors))]
     nearest = index.nearest(vectors, k=settings.neighbors, exclude=exclude)
     return [
-        Task(query, tuple(neighbor.position for neighbor in own))
-        for query, own in enumerate(nearest)
+        Task(query, tuple(match.position for match in matches))
+        for query, matches in enumerate(nearest)
     ]
