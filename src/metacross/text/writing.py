@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from metacross.errors import DataError
+from metacross.text.atomic_files import atomic_path
+from metacross.text.atomic_files import discard as discard
 from metacross.text.conll import DOCUMENT_START
 from metacross.text.sentence import Sentence
 from metacross.text.tags import Scheme, tags_from_spans
@@ -94,22 +94,15 @@ def write_corpus(
 
 
 def write_atomically(path: Path, pieces: Iterable[str]) -> None:
-    """Write text under another name first, so that the file is never there half."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write pieces of text to a UTF-8 file that appears completely or not at all."""
     try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            atomic_path(path) as temporary,
+            temporary.open("w", encoding="utf-8", newline="\n") as file,
+        ):
             for number, piece in enumerate(pieces):
                 if number == 0 and piece.startswith("\ufeff"):
-                    file.write("\ufeff")  # readers take the first one for a byte-order mark
+                    file.write("\ufeff")  # a reader drops the first one as a byte-order mark
                 file.write(piece)
-        unfinished.replace(path)
-    except OSError as problem:
-        raise DataError(f"{path}: cannot be written: {problem.strerror}") from problem
-    finally:
-        discard(unfinished)
-
-
-def discard(path: Path) -> None:
-    """Remove what is left of a file that could not be finished, if anything is."""
-    with contextlib.suppress(OSError):
-        path.unlink()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
