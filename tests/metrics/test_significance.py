@@ -93,7 +93,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     gold = rng.integers(0, 4, size=50)
     pair = random_system(rng, gold, 0.7), random_system(rng, gold, 0.6)
     whole = compare(*pair, shuffles=1_000)
-    monkeypatch.setattr("metacross.metrics.significance._BLOCK_CELLS", 5_000)
+    monkeypatch.setattr("metacross.metrics.significance._MAX_BLOCK_SIZE", 5_000)
     assert compare(*pair, shuffles=1_000).p_value == pytest.approx(whole.p_value, abs=0.05)
 
 

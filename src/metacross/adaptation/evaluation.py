@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import Prediction
 from metacross.errors import DataError
-from metacross.metrics.scoring import Report, counts_by_sentence, score
+from metacross.metrics.scoring import ScoreReport, counts_by_sentence, score
 from metacross.metrics.significance import Comparison, compare
 from metacross.text.sentence import Corpus
 
@@ -21,8 +21,8 @@ class Evaluation:
     """
 
     corpus: Corpus
-    plain: Report
-    adapted: Report | None
+    plain: ScoreReport
+    adapted: ScoreReport | None
     comparison: Comparison | None
 
 

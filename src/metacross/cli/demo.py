@@ -12,7 +12,7 @@ from rich.table import Table
 
 from metacross.cli import output as console
 from metacross.cli.entity_text import marked
-from metacross.metrics.scoring import Report
+from metacross.metrics.scoring import ScoreReport
 from metacross.settings import load_settings
 from metacross.study.report import html_pages
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
@@ -39,9 +39,9 @@ class Result:
     """The three systems on one language."""
 
     corpus: Corpus
-    base: Report
-    plain: Report
-    adapted: Report
+    base: ScoreReport
+    plain: ScoreReport
+    adapted: ScoreReport
     plain_predictions: tuple[Prediction, ...]
     adapted_predictions: tuple[Prediction, ...]
 
@@ -101,7 +101,7 @@ def _result(base: NerModel, meta: NerModel, language: str) -> Result:
 
     corpus = bundled_corpus(language, "test")
 
-    def report(predictions: Sequence[Prediction]) -> Report:
+    def report(predictions: Sequence[Prediction]) -> ScoreReport:
         return score(corpus, Corpus(tuple(prediction.labeled for prediction in predictions)))
 
     plain = tuple(meta.predict_all(corpus, adapt=False))

@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.table import Table
 
-from metacross.metrics.scoring import Report, Score
+from metacross.metrics.scoring import ScoreReport, Score
 from metacross.metrics.significance import Comparison, Interval
 
 
-def conlleval_text(report: Report) -> str:
+def conlleval_text(report: ScoreReport) -> str:
     """The report in the words of the conlleval script."""
     overall = report.overall
     lines = [
@@ -32,7 +32,7 @@ def _ratios(score: Score) -> str:
     )
 
 
-def report_json(report: Report) -> dict[str, Any]:
+def report_json(report: ScoreReport) -> dict[str, Any]:
     """The report with ratios between 0 and 1."""
     return {
         "overall": _score_json(report.overall),
@@ -70,7 +70,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def report_table(report: Report, title: str) -> Table:
+def report_table(report: ScoreReport, title: str) -> Table:
     """The report as a table: a row a type, then all of them."""
     table = Table(title=title, title_justify="left")
     table.add_column("type")

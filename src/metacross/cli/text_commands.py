@@ -27,7 +27,7 @@ from metacross.cli.options import (
     read_relabeled,
 )
 from metacross.errors import MetacrossError
-from metacross.metrics.scoring import Report, counts_by_sentence, score
+from metacross.metrics.scoring import ScoreReport, counts_by_sentence, score
 from metacross.metrics.significance import compare, f1_interval
 from metacross.text.conll import Columns
 from metacross.text.corpus_summary import CorpusSummary, Pair, pairs, summarize
@@ -140,7 +140,11 @@ def score_command(
 
 
 def _score_json(
-    gold: Corpus, systems: dict[str, Corpus], reports: dict[str, Report], seed: int, shuffles: int
+    gold: Corpus,
+    systems: dict[str, Corpus],
+    reports: dict[str, ScoreReport],
+    seed: int,
+    shuffles: int,
 ) -> dict[str, Any]:
     counts = {name: counts_by_sentence(gold, corpus) for name, corpus in systems.items()}
     result: dict[str, Any] = {
@@ -158,7 +162,11 @@ def _score_json(
 
 
 def _show_scores(
-    gold: Corpus, systems: dict[str, Corpus], reports: dict[str, Report], seed: int, shuffles: int
+    gold: Corpus,
+    systems: dict[str, Corpus],
+    reports: dict[str, ScoreReport],
+    seed: int,
+    shuffles: int,
 ) -> None:
     counts = {name: counts_by_sentence(gold, corpus) for name, corpus in systems.items()}
     for name, report in reports.items():

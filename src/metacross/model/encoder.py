@@ -38,7 +38,7 @@ class EncoderTokenizer:
     def window_cutter(self, *, longest: int, overlap: int) -> WindowCutter:
         """A cutter of sentences into windows."""
         return WindowCutter(
-            self.fast.backend_tokenizer, self.special, longest=longest, overlap=overlap
+            self.fast.backend_tokenizer, self.special, max_length=longest, overlap=overlap
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from metacross.errors import DataError
-from metacross.metrics.scoring import Report, Score
+from metacross.metrics.scoring import Score, ScoreReport
 from metacross.study.plan import Study
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus, Span
@@ -89,7 +89,7 @@ class Result(Record):
         return self.score().f1
 
 
-def counts_of(report: Report) -> dict[str, TypeCounts]:
+def counts_of(report: ScoreReport) -> dict[str, TypeCounts]:
     """A report's counts as they are kept."""
     return {
         label: TypeCounts(correct=own.correct, predicted=own.predicted, gold=own.gold)
