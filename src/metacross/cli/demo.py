@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from metacross.cli import output as console
-from metacross.cli.entity_text import marked
 from metacross.metrics.scoring import ScoreReport
 from metacross.settings import load_settings
 from metacross.study.report import html_pages
@@ -179,11 +178,11 @@ def _examples(results: Sequence[Result], most: int = 3) -> list[Example]:
 def _show_example(example: Example, meta: NerModel) -> None:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True)
-    lines.add_row("  right", marked(example.gold))
-    lines.add_row("  not adapted", marked(example.gold, example.plain))
-    lines.add_row("  adapted", marked(example.gold, example.adapted.spans))
+    lines.add_row("  right", console.marked_entities(example.gold))
+    lines.add_row("  not adapted", console.marked_entities(example.gold, example.plain))
+    lines.add_row("  adapted", console.marked_entities(example.gold, example.adapted.spans))
     for neighbor in example.adapted.neighbors:
-        sentence = marked(meta.source_sentence(neighbor))
+        sentence = console.marked_entities(meta.source_sentence(neighbor))
         lines.add_row(f"  learned ({neighbor.similarity:.2f})", sentence)
     language = LANGUAGES[example.gold.language or ""]
     verdict = f"{example.gain:+d} right" if example.gain else "as many right"

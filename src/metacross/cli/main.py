@@ -1,4 +1,4 @@
-"""The ``metacross`` command."""
+"""The ``metacross`` command: its table of commands and its errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.cli import model_commands, study_commands, text_commands
-from metacross.cli import output as console
+from metacross.cli import model_commands, output, study_commands
+from metacross.cli.check import check_command
+from metacross.cli.convert import convert_command
+from metacross.cli.score import score_command
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -21,9 +23,9 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(model_commands.demo_command)
-app.command("check")(text_commands.check_command)
-app.command("convert")(text_commands.convert_command)
-app.command("score")(text_commands.score_command)
+app.command("check")(check_command)
+app.command("convert")(convert_command)
+app.command("score")(score_command)
 app.command("train")(model_commands.train_command)
 app.command("evaluate")(model_commands.evaluate_command)
 app.command("predict")(model_commands.predict_command)
@@ -33,9 +35,9 @@ app.command("experiment")(study_commands.experiment_command)
 app.command("compare")(study_commands.compare_command)
 
 
-def _show_version(wished: bool) -> None:
-    if wished:
-        console.show_plain(f"metacross {metacross.__version__}")
+def _show_version(requested: bool) -> None:
+    if requested:
+        output.show_plain(f"metacross {metacross.__version__}")
         raise typer.Exit
 
 
@@ -50,9 +52,9 @@ def _common(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; an error of the user's ends in one line and exit code 1."""
+    """Run a command. A ``MetacrossError`` is printed as one line, with exit code 1."""
     try:
         app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
-        console.show_error(error)
+        output.show_error(error)
         sys.exit(1)

@@ -17,8 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from metacross.cli import output as console
-from metacross.cli import score_output as score_views
-from metacross.cli.entity_text import marked
 from metacross.cli.options import (
     DropOption,
     EncodingOption,
@@ -237,7 +235,7 @@ def neighbors_command(
         return
     for rank, neighbor in enumerate(found, start=1):
         line = Text(f"{rank}. {neighbor.similarity:.3f}  ")
-        console.show(line + marked(ner_model.source_sentence(neighbor)))
+        console.show(line + console.marked_entities(ner_model.source_sentence(neighbor)))
 
 
 def fine_tune_command(
@@ -323,17 +321,17 @@ def _neighbors_json(found: Iterable[Any], ner_model: NerModel) -> list[dict[str,
 def _evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
     result: dict[str, Any] = {
         "file": evaluation.corpus.name,
-        "plain": score_views.report_json(evaluation.plain),
+        "plain": console.report_json(evaluation.plain),
     }
     if evaluation.adapted is not None and evaluation.comparison is not None:
-        result["adapted"] = score_views.report_json(evaluation.adapted)
-        result["comparison"] = score_views.comparison_json(evaluation.comparison)
+        result["adapted"] = console.report_json(evaluation.adapted)
+        result["comparison"] = console.comparison_json(evaluation.comparison)
     return result
 
 
 def _show_evaluation(evaluation: Evaluation) -> None:
     if evaluation.adapted is None or evaluation.comparison is None:
-        console.show(score_views.report_table(evaluation.plain, evaluation.corpus.name))
+        console.show(console.report_table(evaluation.plain, evaluation.corpus.name))
         return
     table = Table(title=evaluation.corpus.name, title_justify="left")
     table.add_column("type")
@@ -348,7 +346,7 @@ def _show_evaluation(evaluation: Evaluation) -> None:
     overall = _cells(plain.overall.gold, plain.overall.f1, adapted.overall.f1)
     table.add_row("all (micro)", *overall, style="bold")
     console.show(table)
-    console.show_plain(score_views.comparison_line(evaluation.comparison, "adapted", "plain"))
+    console.show_plain(console.comparison_line(evaluation.comparison, "adapted", "plain"))
 
 
 def _cells(gold: int, before: float, after: float) -> tuple[str, ...]:
