@@ -41,8 +41,8 @@ def check_command(
             _show_summary(summary)
         for overlap in corpus_overlaps:
             _show_overlap(overlap)
-    for error in errors:
-        output.show_error(error)
+    for file_error in errors:
+        output.show_error(file_error)
     if errors:
         raise typer.Exit(1)
 
