@@ -110,13 +110,13 @@ def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
         chosen = part[:: max(1, len(part) // n_tests)]
         length = round(_mean([own.tests[i].n_pieces for i in chosen]))
         found["length"][length] = _times(own, chosen, repeats)
-    before = engine_module._TOGETHER
+    before = engine_module._GROUP_SIZE
     try:
         for together in (1, 2, 4, 6, 8, 16):
-            engine_module._TOGETHER = together
+            engine_module._GROUP_SIZE = together
             found["together"][together] = _times(own, own.spread(n_tests), repeats)
     finally:
-        engine_module._TOGETHER = before
+        engine_module._GROUP_SIZE = before
     return found
 
 

@@ -35,7 +35,11 @@ def _work(kind: str, size: str, n: int) -> None:
 
     model = new_model(size, "none" if kind == "plain" else "own")
     engine: Any = "textbook" if kind == "textbook" else "fast"
-    list(NerModel(model, engine=engine).predict_stream(foreign_sentences()[:n], adapt=kind != "plain"))
+    list(
+        NerModel(model, engine=engine).predict_stream(
+            foreign_sentences()[:n], adapt=kind != "plain"
+        )
+    )
 
 
 def _peak() -> float:

@@ -1,21 +1,33 @@
-"""The errors a user can cause; the command line prints each as one line."""
+"""The errors that a user can cause and fix.
+
+The command line prints each as one line without a traceback. The text says where the problem is,
+what was expected, what was found and, where possible, what to do.
+"""
 
 
 class MetacrossError(Exception):
-    """Something the user can mend; its text says where, what was expected and what was found."""
+    """Base class of all errors that metacross raises on purpose.
+
+    >>> import metacross
+    >>> try:
+    ...     metacross.read_corpus("missing.conll")
+    ... except MetacrossError as error:
+    ...     print(error)
+    missing.conll: cannot be read: No such file or directory
+    """
 
 
 class DataError(MetacrossError):
-    """A corpus, or a line of it, is not what its format promises."""
+    """A corpus cannot be read, written or used: a malformed line, an unknown tag, no sentences."""
 
 
 class SettingsError(MetacrossError):
-    """A recipe or an option holds a value that cannot be used."""
+    """A setting, a recipe or a command-line option has an invalid value."""
 
 
 class ModelError(MetacrossError):
-    """An encoder or a model folder cannot be used."""
+    """An encoder or a model folder cannot be loaded, saved or used."""
 
 
 class RunError(MetacrossError):
-    """A training cannot begin, go on, or be kept."""
+    """A training run cannot start, resume or save its state."""

@@ -1,4 +1,4 @@
-"""Whether a difference is more than chance."""
+"""The significance of a difference in F1."""
 
 import itertools
 
@@ -19,16 +19,16 @@ def test_the_p_value_equals_the_exact_one_over_all_exchanges():
     gold = rng.integers(0, 4, size=10)
     ours, theirs = random_system(rng, gold, 0.9), random_system(rng, gold, 0.5)
     observed = abs(f1(ours.sum(axis=0)) - f1(theirs.sum(axis=0)))
-    as_large = 0
+    n_as_large = 0
     for exchanged in itertools.product([False, True], repeat=10):
         swap = np.array(exchanged)[:, None]
         a, b = np.where(swap, theirs, ours), np.where(swap, ours, theirs)
-        as_large += abs(f1(a.sum(axis=0)) - f1(b.sum(axis=0))) >= observed - 1e-12
-    exact = as_large / 2**10
+        n_as_large += abs(f1(a.sum(axis=0)) - f1(b.sum(axis=0))) >= observed - 1e-12
+    exact = n_as_large / 2**10
     assert compare(ours, theirs, shuffles=20_000).p_value == pytest.approx(exact, abs=0.015)
 
 
-def test_equal_systems_are_not_different():
+def test_a_system_does_not_differ_from_itself():
     rng = np.random.default_rng(1)
     system = random_system(rng, rng.integers(0, 4, size=100), 0.7)
     comparison = compare(system, system)
@@ -52,8 +52,8 @@ def test_chance_differences_are_called_significant_about_once_in_twenty():
         gold = rng.integers(0, 4, size=80)
         ours, theirs = random_system(rng, gold, 0.7), random_system(rng, gold, 0.7)
         p_values.append(compare(ours, theirs, shuffles=400).p_value)
-    share = np.mean(np.array(p_values) < 0.05)
-    assert 0.02 < share < 0.09
+    fraction = np.mean(np.array(p_values) < 0.05)
+    assert 0.02 < fraction < 0.09
 
 
 def test_runs_of_one_system_on_shuffled_halves_differ_significantly_about_once_in_twenty():
@@ -61,16 +61,16 @@ def test_runs_of_one_system_on_shuffled_halves_differ_significantly_about_once_i
     p_values = []
     for _ in range(400):
         gold = rng.integers(0, 4, size=160)
-        difficulty = rng.beta(4, 2, size=160)  # all runs find the same sentences hard
+        difficulty = rng.beta(4, 2, size=160)  # the same sentences are difficult in all runs
         runs = np.stack([random_system(rng, gold, difficulty) for _ in range(6)])
         half = rng.permutation(160)[:80]
         ours, theirs = runs[:3, half].sum(axis=0), runs[3:, half].sum(axis=0)  # seeds together
         p_values.append(compare(ours, theirs, shuffles=400).p_value)
-    share = np.mean(np.array(p_values) < 0.05)
-    assert 0.02 < share < 0.09
+    fraction = np.mean(np.array(p_values) < 0.05)
+    assert 0.02 < fraction < 0.09
 
 
-def test_the_same_seed_gives_the_same_answer():
+def test_the_same_seed_gives_the_same_comparison():
     rng = np.random.default_rng(4)
     gold = rng.integers(0, 4, size=50)
     pair = random_system(rng, gold, 0.7), random_system(rng, gold, 0.6)
@@ -88,15 +88,15 @@ def test_the_bootstrap_interval_covers_the_true_f1_about_19_times_in_20():
     assert 0.90 < covered / 300 < 0.99
 
 
-def test_blocks_do_not_change_the_answer(monkeypatch):
+def test_blocks_do_not_change_the_p_value(monkeypatch):
     rng = np.random.default_rng(6)
     gold = rng.integers(0, 4, size=50)
     pair = random_system(rng, gold, 0.7), random_system(rng, gold, 0.6)
-    whole = compare(*pair, shuffles=1_000)
-    monkeypatch.setattr("metacross.metrics.significance._BLOCK_CELLS", 5_000)
-    assert compare(*pair, shuffles=1_000).p_value == pytest.approx(whole.p_value, abs=0.05)
+    in_one_block = compare(*pair, shuffles=1_000)
+    monkeypatch.setattr("metacross.metrics.significance._MAX_BLOCK_SIZE", 5_000)
+    assert compare(*pair, shuffles=1_000).p_value == pytest.approx(in_one_block.p_value, abs=0.05)
 
 
-def test_systems_on_other_sentences_are_refused():
+def test_systems_on_different_sentences_are_rejected():
     with pytest.raises(DataError, match="same sentences"):
         compare(np.ones((3, 3), dtype=np.int64), np.ones((2, 3), dtype=np.int64))

@@ -1,4 +1,4 @@
-"""CoNLL column files."""
+"""CoNLL column files are read."""
 
 import pytest
 
@@ -30,13 +30,13 @@ def content(corpus):
         "Ginebra NP I-NP B-LOC\n, , O O\n23 CD I-NP O\nmay NN I-NP O\n",
         "-DOCSTART- O\n\nGinebra B-LOC\n, O\n23 O\nmay O\n",
     ],
-    ids=["blanks", "tabs", "no newline", "CRLF", "BOM", "loose", "four columns", "docstart"],
+    ids=["spaces", "tabs", "no newline", "CRLF", "BOM", "loose", "four columns", "docstart"],
 )
-def test_every_habit_of_column_files_reads_the_same(write, text):
+def test_all_variants_of_column_files_read_the_same(write, text):
     assert content(read(write("es.conll", text))) == [GINEBRA]
 
 
-def test_sentences_are_parted_by_blank_lines_and_document_starts(write):
+def test_sentences_are_separated_by_blank_lines_and_document_starts(write):
     corpus = read(write("x.conll", "a O\n-DOCSTART- -X- O O\nb O\n\nc O\n"))
     assert [sentence.words for sentence in corpus] == [("a",), ("b",), ("c",)]
     assert corpus.notes.documents == 1
@@ -60,7 +60,7 @@ UNER = (
 )
 
 
-def test_comments_of_a_file_with_numbered_words_are_no_words(write):
+def test_comments_of_a_file_with_numbered_words_are_not_words(write):
     assert content(read(write("x.iob2", UNER))) == [GINEBRA, (("#", "1"), ())]
 
 
@@ -75,7 +75,7 @@ def test_a_hash_is_a_word_in_an_ordinary_file(write):
     assert [sentence.words for sentence in corpus] == [("#", "1"), ("# O",)]
 
 
-def test_hash_lines_are_comments_where_the_user_says_so(write):
+def test_hash_lines_are_comments_if_the_user_says_so(write):
     path = write("x.conll", "# id 7 domain=en\nParis _ _ B-LOC\n# _ _ O\n")
     corpus = read(path, comments=True)
     assert [sentence.words for sentence in corpus] == [("Paris", "#")]
@@ -99,7 +99,7 @@ def test_invisible_words_and_control_characters_are_kept(write, word):
     assert content(corpus) == [(("first", word, "last"), (Span(1, 2, "X"),))]
 
 
-def test_a_blank_is_a_word_in_a_file_with_tabs(write):
+def test_a_space_is_a_word_in_a_file_with_tabs(write):
     corpus = read(write("x.conll", "a\tO\n \tB-X\n1 000\tO\n"))
     assert content(corpus) == [(("a", " ", "1 000"), (Span(1, 2, "X"),))]
 
@@ -109,7 +109,7 @@ def test_a_sentence_of_a_thousand_words_is_one_sentence(write):
     assert [len(sentence.words) for sentence in corpus] == [1000]
 
 
-def test_latin_1_is_read_when_it_is_named(write):
+def test_latin_1_is_read_if_the_encoding_is_given(write):
     path = write("x.conll", "Málaga B-LOC\n".encode("latin-1"))
     corpus = read_corpus(path, options=ReadOptions(encoding="latin-1"))
     assert corpus[0].words == ("Málaga",)
@@ -117,8 +117,14 @@ def test_latin_1_is_read_when_it_is_named(write):
         read_corpus(path)
 
 
-def test_repairs_are_counted_and_shown_with_their_line(write):
+def test_repairs_are_counted_and_reported_with_their_line(write):
     path = write("x.conll", "a B-PER\nb I-PER\n\nc O\nd I-LOC\ne B-LOC\n\n")
     notes = read(path).notes
     assert (notes.scheme, notes.repairs) == ("IOB2", 1)
     assert notes.repair_examples[0].place == f"{path}:5"
+
+
+def test_the_tags_are_kept_as_they_are_in_the_file(write):
+    corpus = read(write("x.conll", "a I-PER\nb B-PER\n\nc O\n"))
+    assert [sentence.tags for sentence in corpus] == [("I-PER", "B-PER"), ("O",)]
+    assert read(write("y.conll", "a\nb\n"))[0].tags is None

@@ -1,4 +1,4 @@
-"""Which format a file is in, and the data sets of the hub library."""
+"""The format of a corpus is detected, and Hugging Face data sets are read."""
 
 import io
 
@@ -10,48 +10,48 @@ from metacross.text.sentence import Corpus, Sentence, Span
 
 CONLL = "Ginebra B-LOC\n. O\n\n"
 JSONL = '{"tokens": ["Ginebra", "."], "tags": ["B-LOC", "O"]}\n'
-WANTED = Corpus((Sentence(("Ginebra", "."), (Span(0, 1, "LOC"),)),))
+GINEBRA = Corpus((Sentence(("Ginebra", "."), (Span(0, 1, "LOC"),)),))
 
 
 @pytest.mark.parametrize("name", ["x.conll", "x.txt", "esp.testa", "x.bio", "x"])
-def test_conll_is_found_by_suffix_or_content(write, name):
-    assert read_corpus(write(name, CONLL)) == WANTED
+def test_conll_is_detected_by_suffix_or_content(write, name):
+    assert read_corpus(write(name, CONLL)) == GINEBRA
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.txt", "x"])
-def test_json_is_found_by_suffix_or_content(write, name):
-    assert read_corpus(write(name, JSONL)) == WANTED
+def test_json_is_detected_by_suffix_or_content(write, name):
+    assert read_corpus(write(name, JSONL)) == GINEBRA
 
 
 @pytest.mark.parametrize(
     "text", ["Ginebra.\n", "El grupo O .\nNada más\n\nOtra línea .\n", "柏林。\n"]
 )
-def test_other_text_is_a_sentence_a_line(write, text):
+def test_other_text_is_read_as_one_sentence_per_line(write, text):
     corpus = read_corpus(write("x.txt", text), language="es")
     assert len(corpus) == len([line for line in text.split("\n") if line])
     assert all(not sentence.labeled and sentence.language == "es" for sentence in corpus)
 
 
-def test_the_format_can_be_said(write):
+def test_the_format_can_be_given(write):
     corpus = read_corpus(write("x.conll", "Ginebra O\n"), options=ReadOptions(format=Format.TEXT))
     assert corpus[0].words == ("Ginebra", "O")
 
 
-def test_a_stream_gives_a_sentence_before_the_next_is_read():
-    class Watched(io.BytesIO):
+def test_a_stream_yields_a_sentence_before_the_next_one_is_read():
+    class CountingStream(io.BytesIO):
         lines_read = 0
 
         def readline(self, limit=-1):
             self.lines_read += 1
             return super().readline(limit)
 
-    stream = Watched(CONLL.encode() * 1000)
+    stream = CountingStream(CONLL.encode() * 1000)
     sentences = read_stream(stream, "<stdin>", options=ReadOptions(format=Format.CONLL))
     assert next(sentences).words == ("Ginebra", ".")
     assert stream.lines_read < 10
 
 
-def test_types_can_be_renamed_and_dropped(write):
+def test_labels_can_be_renamed_and_dropped(write):
     corpus = read_corpus(write("x.conll", "a B-person\nb B-MISC\nc B-LOC\n"))
     renamed = corpus.relabeled({"person": "PER", "MISC": None})
     assert renamed[0].spans == (Span(0, 1, "PER"), Span(2, 3, "LOC"))
@@ -74,23 +74,23 @@ def saved_dataset(tmp_path):
     return tmp_path
 
 
-def test_a_saved_data_set_is_read_with_the_names_of_its_tags(saved_dataset):
+def test_a_saved_data_set_is_read_with_its_tag_names(saved_dataset):
     for source in (
         f"hub:{saved_dataset}/two@test",
         f"hub:{saved_dataset}/one",
         saved_dataset / "one",
     ):
         corpus = read_corpus(source)
-        assert corpus == WANTED
+        assert corpus == GINEBRA
         assert corpus.notes.empty_sentences == 1
 
 
-def test_a_data_set_with_several_splits_asks_which(saved_dataset):
-    with pytest.raises(DataError, match=r"split of train, test, found none: hub:.*two@train"):
+def test_a_data_set_with_several_splits_needs_the_name_of_one(saved_dataset):
+    with pytest.raises(DataError, match=r"split of train, test, found none; .*hub:.*two@train"):
         read_corpus(saved_dataset / "two")
 
 
-def test_a_data_set_that_is_not_there_is_one_line():
+def test_the_error_about_a_missing_data_set_has_one_line():
     with pytest.raises(MetacrossError) as error:
         read_corpus("hub:nobody/nothing@train")
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Tags to entities and back."""
+"""Tags become entities, and entities become tags."""
 
 import pytest
 from hypothesis import given
@@ -19,11 +19,11 @@ LABELS = ["PER", "LOC", "creative-work"]
 
 
 @st.composite
-def sentences_with_spans(draw, *, apart: bool = False):
-    """Spans in order that may touch, or with a word between them, and the number of words."""
+def sentences_with_spans(draw, *, separated: bool = False):
+    """Spans in order, adjacent or separated by a word, and the number of words."""
     spans, position = [], 0
     for _ in range(draw(st.integers(0, 5))):
-        start = position + draw(st.integers(1 if apart else 0, 3))
+        start = position + draw(st.integers(1 if separated else 0, 3))
         end = start + draw(st.integers(1, 4))
         spans.append(Span(start, end, draw(st.sampled_from(LABELS))))
         position = end
@@ -37,8 +37,8 @@ def test_entities_come_back_from_their_tags(scheme, sentence):
     assert spans_from_tags(tags_from_spans(spans, n_words, scheme)) == spans
 
 
-@given(sentences_with_spans(apart=True))
-def test_entities_that_do_not_touch_come_back_from_io_tags(sentence):
+@given(sentences_with_spans(separated=True))
+def test_entities_that_are_not_adjacent_come_back_from_io_tags(sentence):
     spans, n_words = sentence
     assert spans_from_tags(tags_from_spans(spans, n_words, Scheme.IO)) == spans
 
@@ -46,8 +46,8 @@ def test_entities_that_do_not_touch_come_back_from_io_tags(sentence):
 @given(sentences_with_spans())
 def test_bilou_tags_are_bioes_tags_with_other_letters(sentence):
     bioes, bilou = (tags_from_spans(*sentence, scheme) for scheme in (Scheme.BIOES, Scheme.BILOU))
-    swap = {"E": "L", "S": "U"}
-    assert bilou == tuple(swap.get(tag[0], tag[0]) + tag[1:] for tag in bioes)
+    bilou_prefix = {"E": "L", "S": "U"}
+    assert bilou == tuple(bilou_prefix.get(tag[0], tag[0]) + tag[1:] for tag in bioes)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_chunks_are_read_as_conlleval_reads_them(tags, spans):
 
 
 @pytest.mark.parametrize("tag", ["B-", "B", "PER", "X-PER", "b-PER", "", "-PER", "o", "BI-PER"])
-def test_what_is_no_tag_is_refused(tag):
+def test_an_invalid_tag_is_rejected(tag):
     with pytest.raises(DataError, match="expected"):
         split_tag(tag)
 
 
-def recognize(*sentences: str) -> SchemeDetector:
-    ner_model = SchemeDetector()
+def detector_of(*sentences: str) -> SchemeDetector:
+    detector = SchemeDetector()
     for sentence in sentences:
         tags = sentence.split()
-        ner_model.add(tags, spans_from_tags(tags), "file", range(1, len(tags) + 1))
-    return ner_model
+        detector.add(tags, spans_from_tags(tags), "file", range(1, len(tags) + 1))
+    return detector
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def recognize(*sentences: str) -> SchemeDetector:
         (["O O O"], Scheme.IOB2),
     ],
 )
-def test_the_scheme_is_recognized_and_nothing_needs_repair(sentences, scheme):
-    ner_model = recognize(*sentences)
-    assert (ner_model.scheme, ner_model.repairs) == (scheme, 0)
+def test_the_scheme_is_detected_and_nothing_needs_repair(sentences, scheme):
+    detector = detector_of(*sentences)
+    assert (detector.scheme, detector.repairs) == (scheme, 0)
 
 
-def test_an_inside_tag_that_continues_nothing_is_one_repair_with_its_place():
-    ner_model = recognize("B-PER I-PER O B-LOC", "O I-ORG B-LOC O")
-    assert (ner_model.scheme, ner_model.repairs) == (Scheme.IOB2, 1)
-    assert [str(repair) for repair in ner_model.repair_examples] == [
+def test_an_inside_tag_that_continues_nothing_is_one_repair_with_file_and_line():
+    detector = detector_of("B-PER I-PER O B-LOC", "O I-ORG B-LOC O")
+    assert (detector.scheme, detector.repairs) == (Scheme.IOB2, 1)
+    assert [str(repair) for repair in detector.repair_examples] == [
         "file:2: I-ORG is not allowed here, read as B-ORG"
     ]
 
@@ -110,16 +110,16 @@ def test_an_inside_tag_that_continues_nothing_is_one_repair_with_its_place():
 @given(sentences_with_spans(), sentences_with_spans())
 def test_tags_that_a_scheme_wrote_need_no_repair(first, second):
     for scheme in Scheme:
-        ner_model = SchemeDetector()
+        detector = SchemeDetector()
         for spans, n_words in (first, second):
             tags = tags_from_spans(spans, n_words, scheme)
-            ner_model.add(tags, spans_from_tags(tags), "file", range(n_words))
-        assert ner_model.repairs == 0
+            detector.add(tags, spans_from_tags(tags), "file", range(n_words))
+        assert detector.repairs == 0
 
 
-def test_two_schemes_in_one_corpus_are_refused_with_the_place():
+def test_two_schemes_in_one_corpus_are_rejected_with_file_and_line():
     with pytest.raises(DataError, match=r"^file:3: expected one tag scheme"):
-        recognize("B-PER E-PER", "O O U-LOC")
+        detector_of("B-PER E-PER", "O O U-LOC")
 
 
 def test_outside_is_number_zero():
@@ -135,6 +135,6 @@ def test_entities_come_back_from_tag_numbers(sentence):
     assert tag_set.spans(tag_set.ids(spans, n_words)) == spans
 
 
-def test_an_entity_of_an_unknown_type_has_no_number():
-    with pytest.raises(DataError, match="types PER, found 'B-LOC'"):
+def test_an_entity_with_an_unknown_label_has_no_number():
+    with pytest.raises(DataError, match="labels PER, found 'B-LOC'"):
         TagSet(("PER",)).ids((Span(0, 1, "LOC"),), 1)

@@ -1,4 +1,4 @@
-"""Sentences into windows of word pieces."""
+"""Sentences are cut into windows of subword pieces."""
 
 import itertools
 
@@ -57,52 +57,52 @@ TOKENIZERS = {
 ALL = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
 
 
-def windows_of(tokenizer, words, longest=128, overlap=64):
-    pieces = WindowCutter(tokenizer, SPECIAL, longest=longest, overlap=overlap)
-    return pieces.windows([Sentence(tuple(words))])[0]
+def windows_of(tokenizer, words, max_length=128, overlap=64):
+    cutter = WindowCutter(tokenizer, SPECIAL, max_length=max_length, overlap=overlap)
+    return cutter.windows([Sentence(tuple(words))])[0]
 
 
 @ALL
 @settings(deadline=None)
 @given(data=st.data())
-def test_every_word_is_scored_exactly_once(tokenizer, data):
-    odd = ["\u200b", " ", "\u00a0", "\x07", "😀", "[MASK]"]
-    word = st.text("abcz1é中\u200b ", min_size=1, max_size=12) | st.sampled_from(odd)
+def test_every_word_is_tagged_exactly_once(tokenizer, data):
+    unusual = ["\u200b", " ", "\u00a0", "\x07", "😀", "[MASK]"]
+    word = st.text("abcz1é中\u200b ", min_size=1, max_size=12) | st.sampled_from(unusual)
     words = data.draw(st.lists(word, min_size=1, max_size=60))
-    longest = data.draw(st.integers(4, 40))
-    overlap = data.draw(st.integers(0, longest - 3))
-    windows = windows_of(tokenizer, words, longest, overlap)
+    max_length = data.draw(st.integers(4, 40))
+    overlap = data.draw(st.integers(0, max_length - 3))
+    windows = windows_of(tokenizer, words, max_length, overlap)
     scored = [word for window in windows for word in window.scored_words]
     assert sorted(scored) == list(range(len(words)))
-    assert all(len(window) <= longest for window in windows)
+    assert all(len(window) <= max_length for window in windows)
 
 
 @ALL
 @settings(deadline=None)
 @given(data=st.data())
-def test_windows_overlap_as_said_and_join_to_the_sentence(tokenizer, data):
+def test_windows_overlap_by_the_given_length_and_join_to_the_sentence(tokenizer, data):
     words = data.draw(st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=60))
-    longest = data.draw(st.integers(4, 30))
-    overlap = data.draw(st.integers(0, longest - 3))
-    whole = windows_of(tokenizer, words, 10_000)[0].piece_ids[1:-1]
-    windows = windows_of(tokenizer, words, longest, overlap)
+    max_length = data.draw(st.integers(4, 30))
+    overlap = data.draw(st.integers(0, max_length - 3))
+    all_pieces = windows_of(tokenizer, words, 10_000)[0].piece_ids[1:-1]
+    windows = windows_of(tokenizer, words, max_length, overlap)
     joined = windows[0].piece_ids[1:-1]
-    for before, window in itertools.pairwise(windows):
+    for previous, window in itertools.pairwise(windows):
         inner = window.piece_ids[1:-1]
-        assert inner[:overlap] == before.piece_ids[1:-1][len(before) - 2 - overlap :]
+        assert inner[:overlap] == previous.piece_ids[1:-1][len(previous) - 2 - overlap :]
         joined += inner[overlap:]
-    assert joined == whole
+    assert joined == all_pieces
 
 
-def test_the_paper_s_window_of_128_pieces_goes_on_with_the_last_64():
+def test_the_paper_s_window_of_128_pieces_continues_with_the_last_64():
     windows = windows_of(TOKENIZERS["WordPiece"], ["a"] * 200)
     assert [len(window) for window in windows] == [128, 128, 78]
     assert [window.words[0] for window in windows] == [0, 62, 124]
 
 
-def test_a_word_is_scored_where_it_has_most_context():
+def test_a_word_is_tagged_by_the_window_with_most_context():
     windows = windows_of(TOKENIZERS["WordPiece"], ["a"] * 200)
-    # Words 62 to 125 stand in the first two windows; 93 and 94 are in the middle of the overlap.
+    # Words 62 to 125 are in the first two windows; 93 and 94 are in the middle of the overlap.
     assert [window.scored_words[-1] for window in windows] == [93, 155, 199]
 
 
@@ -119,8 +119,8 @@ def test_a_short_sentence_is_one_window_with_the_special_pieces():
 def test_a_word_without_pieces_shifts_no_label(tokenizer, invisible):
     (window,) = windows_of(tokenizer, ["b", invisible, "c"])
     assert window.scored_words == (0, 1, 2)
-    pieces = WindowCutter(tokenizer, SPECIAL)
-    (c_alone,) = pieces.windows([Sentence(("c",))])[0]
+    cutter = WindowCutter(tokenizer, SPECIAL)
+    (c_alone,) = cutter.windows([Sentence(("c",))])[0]
     assert window.piece_ids[window.scored[2] : -1] == c_alone.piece_ids[1:-1]
 
 
@@ -130,7 +130,7 @@ def test_a_word_without_pieces_gets_the_unknown_piece():
 
 
 @ALL
-def test_a_word_has_the_same_pieces_wherever_it_stands(tokenizer):
+def test_a_word_has_the_same_pieces_at_every_position(tokenizer):
     (window,) = windows_of(tokenizer, ["abc", "abc"])
     middle = (len(window) - 2) // 2
     assert window.piece_ids[1 : 1 + middle] == window.piece_ids[1 + middle : -1]
@@ -138,20 +138,20 @@ def test_a_word_has_the_same_pieces_wherever_it_stands(tokenizer):
 
 @ALL
 @pytest.mark.parametrize("word", SPECIALS)
-def test_a_word_spelt_like_a_special_piece_is_not_one(tokenizer, word):
+def test_a_word_spelled_like_a_special_piece_is_not_one(tokenizer, word):
     (window,) = windows_of(tokenizer, [word])
     assert not {SPECIAL.mask, SPECIAL.start, SPECIAL.end, SPECIAL.pad} & {*window.piece_ids[1:-1]}
 
 
-@pytest.mark.parametrize(("longest", "overlap"), [(128, 126), (2, 0), (128, -1)])
-def test_sizes_that_never_end_are_refused(longest, overlap):
+@pytest.mark.parametrize(("max_length", "overlap"), [(128, 126), (2, 0), (128, -1)])
+def test_an_overlap_that_leaves_no_room_is_rejected(max_length, overlap):
     with pytest.raises(SettingsError, match="overlap"):
-        WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=overlap)
+        WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, max_length=max_length, overlap=overlap)
 
 
 def test_a_batch_is_padded_to_its_longest_window_only():
-    pieces = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL)
-    windows = pieces.windows([Sentence(("a",)), Sentence(("a", "bcd"))])
+    cutter = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL)
+    windows = cutter.windows([Sentence(("a",)), Sentence(("a", "bcd"))])
     batch = batch_of(windows, SPECIAL.pad)
     assert batch.piece_ids.shape == (2, 6)
     assert batch.piece_ids[0, 3:].tolist() == [SPECIAL.pad] * 3
@@ -160,15 +160,15 @@ def test_a_batch_is_padded_to_its_longest_window_only():
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(5, 20))
-def test_a_batch_finds_every_word_of_its_sentences_in_order(lengths, longest):
-    pieces = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, longest=longest, overlap=2)
+def test_a_batch_finds_every_word_of_its_sentences_in_order(lengths, max_length):
+    cutter = WindowCutter(TOKENIZERS["WordPiece"], SPECIAL, max_length=max_length, overlap=2)
     letters = "abcdefghij"
     sentences = [Sentence(tuple(letters[i % 10] for i in range(length))) for length in lengths]
-    windows = pieces.windows(sentences)
+    windows = cutter.windows(sentences)
     batch = batch_of(windows, SPECIAL.pad)
-    found = batch.piece_ids[batch.window_of_word, batch.piece_of_word]
+    first_pieces = batch.piece_ids[batch.window_of_word, batch.piece_of_word]
     first_letter = TOKENIZERS["WordPiece"].token_to_id("a")
-    wanted = [first_letter + i % 10 for length in lengths for i in range(length)]
-    assert found.tolist() == wanted
+    expected = [first_letter + i % 10 for length in lengths for i in range(length)]
+    assert first_pieces.tolist() == expected
     assert np.bincount(batch.sentence_of_word).tolist() == lengths
     assert batch.n_sentences == len(sentences)

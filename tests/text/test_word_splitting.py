@@ -1,4 +1,4 @@
-"""Running text into words."""
+"""Text is split into words."""
 
 import pytest
 from hypothesis import given
@@ -39,7 +39,7 @@ def test_words_of_running_text(text, language, expected):
 
 
 @given(st.text(max_size=60), st.sampled_from([None, "en", "fr", "zh"]))
-def test_the_words_are_in_the_text_in_order_and_only_blanks_are_left_out(text, language):
+def test_the_words_cover_the_text_in_order_except_for_whitespace(text, language):
     layout = split_text(text, language)
     position = 0
     for start, end in layout.offsets:

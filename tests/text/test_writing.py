@@ -1,4 +1,4 @@
-"""What is written reads back equal."""
+"""A corpus that is written reads back equal."""
 
 import json
 
@@ -19,11 +19,11 @@ COLUMN_WORDS = WORDS.filter(lambda w: not ({"\n", "\t"} & {*w} or w.startswith("
 
 @st.composite
 def labeled(draw, words=WORDS):
-    chosen = draw(st.lists(words, min_size=1, max_size=8))
-    cuts = sorted(draw(st.sets(st.integers(0, len(chosen)), max_size=6)))
-    pairs = list(zip(cuts[::2], cuts[1::2], strict=False))
+    sentence_words = draw(st.lists(words, min_size=1, max_size=8))
+    boundaries = sorted(draw(st.sets(st.integers(0, len(sentence_words)), max_size=6)))
+    pairs = list(zip(boundaries[::2], boundaries[1::2], strict=False))
     spans = tuple(Span(s, e, draw(st.sampled_from(["PER", "a-b"]))) for s, e in pairs)
-    return Sentence(tuple(chosen), spans)
+    return Sentence(tuple(sentence_words), spans)
 
 
 @st.composite
@@ -44,7 +44,7 @@ IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixtur
 @given(st.lists(labeled(COLUMN_WORDS), min_size=1, max_size=3), st.sampled_from(Scheme))
 def test_conll_reads_back_equal(tmp_path, sentences, scheme):
     if scheme is Scheme.IO:
-        scheme = Scheme.IOB2  # IO cannot part two entities that touch
+        scheme = Scheme.IOB2  # IO cannot separate adjacent entities
     write_corpus(sentences, tmp_path / "x.conll", scheme=scheme)
     assert read_corpus(tmp_path / "x.conll") == Corpus(tuple(sentences))
 
@@ -58,7 +58,7 @@ def test_json_lines_read_back_equal(tmp_path, sentences):
 
 @IN_A_FOLDER
 @given(st.lists(COLUMN_WORDS, min_size=1, max_size=5))
-def test_unlabeled_conll_reads_back_equal_or_is_refused(tmp_path, words):
+def test_unlabeled_conll_reads_back_equal_or_is_rejected(tmp_path, words):
     sentence = Sentence(tuple(words))
     try:
         write_corpus([sentence], tmp_path / "x.conll")
@@ -70,7 +70,7 @@ def test_unlabeled_conll_reads_back_equal_or_is_refused(tmp_path, words):
 
 
 @pytest.mark.parametrize("word", ["a\tb", "a\nb", "", "-DOCSTART-"])
-def test_a_word_that_conll_cannot_hold_is_refused_and_nothing_is_written(tmp_path, word):
+def test_a_word_that_conll_cannot_contain_is_rejected_and_nothing_is_written(tmp_path, word):
     path = tmp_path / "x.conll"
     path.write_text("old")
     with pytest.raises(DataError, match="JSON lines"):
@@ -79,7 +79,7 @@ def test_a_word_that_conll_cannot_hold_is_refused_and_nothing_is_written(tmp_pat
     assert [p.name for p in tmp_path.iterdir()] == ["x.conll"]
 
 
-def test_json_lines_hold_word_and_character_offsets(tmp_path):
+def test_json_lines_contain_word_and_character_offsets(tmp_path):
     sentence = Sentence(("En", "Nueva", "York"), (Span(1, 3, "LOC"),))
     write_corpus([sentence], tmp_path / "x.jsonl")
     record = json.loads((tmp_path / "x.jsonl").read_text())
@@ -95,12 +95,12 @@ def test_json_lines_hold_word_and_character_offsets(tmp_path):
     ]
 
 
-def test_a_file_in_the_way_is_one_line(tmp_path):
+def test_a_file_in_place_of_a_folder_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be written: Not a directory"):
         write_corpus([Sentence(("a",), ())], tmp_path / "file" / "x.conll")
 
 
-def test_a_folder_that_is_not_there_is_one_line(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be written: No such file or directory"):
         write_corpus([Sentence(("a",), ())], tmp_path / "no" / "x.conll")

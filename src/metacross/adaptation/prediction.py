@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class SentencePrediction:
     @property
     def labeled(self) -> Sentence:
         """The sentence with the entities that were found."""
-        return replace(self.sentence, spans=self.spans)
+        return self.sentence.with_spans(self.spans)
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors
+from metacross.text.atomic_files import atomic_path
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window
-from metacross.text.writing import discard
 
 
 def cache_folder() -> Path:
@@ -50,10 +51,7 @@ def cached_vectors(
 
 
 def _save(vectors: Vectors, path: Path) -> None:
-    unfinished = path.with_suffix(f".{os.getpid()}.part")
-    try:
+    with contextlib.suppress(OSError, SafetensorError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({"vectors": vectors}, unfinished)
-        unfinished.replace(path)
-    except (OSError, SafetensorError):
-        discard(unfinished)
+        with atomic_path(path) as temporary:
+            save_file({"vectors": vectors}, temporary)

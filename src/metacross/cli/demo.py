@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from metacross.cli import output as console
-from metacross.cli.entity_text import marked
+from metacross.cli.output import marked_entities as marked
 from metacross.metrics.scoring import ScoreReport
 from metacross.settings import load_settings
 from metacross.study.report import html_pages

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from metacross.cli import output as console
-from metacross.cli import score_output
+from metacross.cli import output
 from metacross.cli.model_options import (
     AdaptationOption,
     DeviceOption,
@@ -19,26 +18,17 @@ from metacross.cli.model_options import (
     load_model,
     show_adaptation_notes,
 )
-from metacross.cli.options import (
-    DropOption,
-    EncodingOption,
-    FormatOption,
-    JsonOption,
-    LanguageOption,
-    MapOption,
-    new_labels,
-    read_options,
-    read_relabeled,
-)
-from metacross.text.conll import Columns
+from metacross.cli.options import CorpusReader, JsonOption, LanguageOption, with_read_options
 
 if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation
 
 
+@with_read_options
 def evaluate_command(
     model: ModelArgument,
     files: Annotated[list[str], typer.Argument(help="Labeled corpora.")],
+    *,
     adapt: Annotated[
         bool | None,
         typer.Option(
@@ -47,18 +37,14 @@ def evaluate_command(
         ),
     ] = None,
     language: LanguageOption = None,
-    format_: FormatOption = None,
-    encoding: EncodingOption = "utf-8",
-    map_: MapOption = None,
-    drop: DropOption = None,
+    reader: CorpusReader,
     device: DeviceOption = "auto",
     engine: EngineOption = Engine.FAST,
     set_: AdaptationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labeled files, without and with adaptation side by side."""
-    options, labels = read_options(format_, encoding, Columns(), None), new_labels(map_, drop)
-    corpora = [read_relabeled(file, options, labels, language) for file in files]
+    corpora = [reader.read(file, language=language) for file in files]
     from metacross.cli.progress import counting
 
     ner_model = load_model(model, device=device, engine=engine, overrides=set_)
@@ -73,23 +59,23 @@ def evaluate_command(
     if any_adapted:
         show_adaptation_notes(ner_model, engine)
     if as_json:
-        console.show_json(results)
+        output.show_json(results)
 
 
 def _evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
     result: dict[str, Any] = {
         "file": evaluation.corpus.name,
-        "plain": score_output.report_json(evaluation.plain),
+        "plain": output.report_json(evaluation.plain),
     }
     if evaluation.adapted is not None and evaluation.comparison is not None:
-        result["adapted"] = score_output.report_json(evaluation.adapted)
-        result["comparison"] = score_output.comparison_json(evaluation.comparison)
+        result["adapted"] = output.report_json(evaluation.adapted)
+        result["comparison"] = output.comparison_json(evaluation.comparison)
     return result
 
 
 def _show_evaluation(evaluation: Evaluation) -> None:
     if evaluation.adapted is None or evaluation.comparison is None:
-        console.show(score_output.report_table(evaluation.plain, evaluation.corpus.name))
+        output.show(output.report_table(evaluation.plain, evaluation.corpus.name))
         return
     table = Table(title=evaluation.corpus.name, title_justify="left")
     table.add_column("type")
@@ -103,8 +89,8 @@ def _show_evaluation(evaluation: Evaluation) -> None:
     table.add_section()
     overall = _row(plain.overall.gold, plain.overall.f1, adapted.overall.f1)
     table.add_row("all (micro)", *overall, style="bold")
-    console.show(table)
-    console.show_plain(score_output.comparison_line(evaluation.comparison, "adapted", "plain"))
+    output.show(table)
+    output.show_plain(output.comparison_line(evaluation.comparison, "adapted", "plain"))
 
 
 def _row(gold: int, before: float, after: float) -> tuple[str, ...]:

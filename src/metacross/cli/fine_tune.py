@@ -9,23 +9,15 @@ import typer
 
 from metacross.cli import output as console
 from metacross.cli.model_options import DeviceOption, ModelArgument, load_model
-from metacross.cli.options import (
-    DropOption,
-    EncodingOption,
-    FormatOption,
-    LanguageOption,
-    MapOption,
-    new_labels,
-    read_options,
-    read_relabeled,
-)
+from metacross.cli.options import CorpusReader, LanguageOption, with_read_options
 from metacross.errors import SettingsError
-from metacross.text.conll import Columns
 
 
+@with_read_options
 def fine_tune_command(
     model: ModelArgument,
     file: Annotated[str, typer.Argument(help="Labeled corpus of the target language.")],
+    *,
     output: Annotated[Path | None, typer.Option(help="Folder of the new model.")] = None,
     fraction: Annotated[
         float | None, typer.Option(min=0, max=1, help="Fraction of the corpus, such as 0.01.")
@@ -41,10 +33,7 @@ def fine_tune_command(
         ),
     ] = None,
     language: LanguageOption = None,
-    format_: FormatOption = None,
-    encoding: EncodingOption = "utf-8",
-    map_: MapOption = None,
-    drop: DropOption = None,
+    reader: CorpusReader,
     device: DeviceOption = "auto",
 ) -> None:
     """Train a model further on a little labeled text of the target language."""
@@ -52,8 +41,7 @@ def fine_tune_command(
         raise SettingsError("--output: expected a folder for the new model")
     if (fraction is None) == (sentences is None):
         raise SettingsError("expected either --fraction or --sentences")
-    options, labels = read_options(format_, encoding, Columns(), None), new_labels(map_, drop)
-    corpus = read_relabeled(file, options, labels, language)
+    corpus = reader.read(file, language=language)
     from metacross.cli.progress import TrainingBar
 
     n_sentences = sentences or max(1, round((fraction or 0) * len(corpus)))

@@ -1,4 +1,4 @@
-"""The ``metacross`` command."""
+"""The ``metacross`` command: its table of commands and its errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.cli import output as console
-from metacross.cli import study_commands, text_commands
+from metacross.cli import output, study_commands
+from metacross.cli.check import check_command
+from metacross.cli.convert import convert_command
 from metacross.cli.demo import demo_command
 from metacross.cli.evaluate import evaluate_command
 from metacross.cli.fine_tune import fine_tune_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
+from metacross.cli.score import score_command
 from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
 
@@ -27,9 +29,9 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(demo_command)
-app.command("check")(text_commands.check_command)
-app.command("convert")(text_commands.convert_command)
-app.command("score")(text_commands.score_command)
+app.command("check")(check_command)
+app.command("convert")(convert_command)
+app.command("score")(score_command)
 app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
@@ -39,9 +41,9 @@ app.command("experiment")(study_commands.experiment_command)
 app.command("compare")(study_commands.compare_command)
 
 
-def _show_version(wished: bool) -> None:
-    if wished:
-        console.show_plain(f"metacross {metacross.__version__}")
+def _show_version(requested: bool) -> None:
+    if requested:
+        output.show_plain(f"metacross {metacross.__version__}")
         raise typer.Exit
 
 
@@ -56,9 +58,9 @@ def _common(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; an error of the user's ends in one line and exit code 1."""
+    """Run a command. A ``MetacrossError`` is printed as one line, with exit code 1."""
     try:
         app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
-        console.show_error(error)
+        output.show_error(error)
         sys.exit(1)

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from metacross.cli import output as console
-from metacross.cli.entity_text import marked
+from metacross.cli import output
 from metacross.cli.model_options import DeviceOption, ModelArgument, load_model, neighbors_json
 from metacross.cli.options import JsonOption, LanguageOption
 from metacross.errors import DataError
@@ -33,8 +32,8 @@ def neighbors_command(
     ner_model = load_model(model, device=device, overrides=None)
     (neighbors,) = ner_model.neighbors([unlabeled(layout, language)], k=k)
     if as_json:
-        console.show_json(neighbors_json(neighbors))
+        output.show_json(neighbors_json(neighbors))
         return
     for rank, neighbor in enumerate(neighbors, start=1):
         line = Text(f"{rank}. {neighbor.similarity:.3f}  ")
-        console.show(line + marked(neighbor.sentence))
+        output.show(line + output.marked_entities(neighbor.sentence))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -18,16 +22,18 @@ LanguageOption: TypeAlias = Annotated[
     typer.Option("--language", help="Language code, such as es."),
 ]
 FormatOption: TypeAlias = Annotated[
-    Format | None, typer.Option("--format", help="Read as this format instead of finding it out.")
+    Format | None, typer.Option("--format", help="Format of the files. Default: detect it.")
 ]
 EncodingOption: TypeAlias = Annotated[
     str, typer.Option("--encoding", help="Encoding of the files, such as latin-1.")
 ]
 WordColumnOption: TypeAlias = Annotated[
-    int | None, typer.Option("--word-column", help="Column of the word, counted from 0 (-1: last).")
+    int | None,
+    typer.Option("--word-column", help="Column of the word in CoNLL files, from 0 (-1: last)."),
 ]
 TagColumnOption: TypeAlias = Annotated[
-    int | None, typer.Option("--tag-column", help="Column of the tag, counted from 0 (-1: last).")
+    int | None,
+    typer.Option("--tag-column", help="Column of the tag in CoNLL files, from 0 (-1: last)."),
 ]
 CommentsOption: TypeAlias = Annotated[
     bool | None,
@@ -43,8 +49,62 @@ MapOption: TypeAlias = Annotated[
     list[str] | None, typer.Option("--map", help="Rename an entity type: person=PER. Repeatable.")
 ]
 DropOption: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--drop", help="Make an entity type O: MISC. Repeatable.")
+    list[str] | None,
+    typer.Option("--drop", help="Drop an entity type (relabel it as O): MISC. Repeatable."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusReader:
+    """Reads corpora as the options of a command say."""
+
+    options: ReadOptions
+    new_labels: Mapping[str, str | None]
+
+    def read(self, source: str | Path, *, language: str | None = None) -> Corpus:
+        """Read a corpus and rename or drop its labels."""
+        return read_relabeled(source, self.options, self.new_labels, language)
+
+
+def corpus_reader(
+    *,
+    format_: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
+    word_column: WordColumnOption = None,
+    tag_column: TagColumnOption = None,
+    comments: CommentsOption = None,
+    tag_names: TagNamesOption = None,
+    map_: MapOption = None,
+    drop: DropOption = None,
+) -> CorpusReader:
+    """Make a reader from the options of a command. Each parameter is an option."""
+    columns = Columns(word_column, tag_column, comments)
+    options = read_options(format_, encoding, columns, tag_names)
+    return CorpusReader(options, new_labels(map_, drop))
+
+
+def with_read_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``corpus_reader`` in place of its parameter ``reader``.
+
+    Typer makes an option of every parameter in the signature of a function, so the function that
+    Typer gets has a signature with the parameters of both.
+    """
+    command_signature = inspect.signature(command, eval_str=True)
+    read_parameters = inspect.signature(corpus_reader, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for parameter in command_signature.parameters.values():
+        parameters += read_parameters.values() if parameter.name == "reader" else [parameter]
+    signature = command_signature.replace(parameters=parameters)
+
+    @functools.wraps(command)
+    def command_with_options(*args: object, **kwargs: object) -> None:
+        call = signature.bind(*args, **kwargs)
+        call.apply_defaults()
+        read_values = {name: call.arguments.pop(name) for name in read_parameters}
+        command(**call.arguments, reader=corpus_reader(**read_values))
+
+    command_with_options.__signature__ = signature  # type: ignore[attr-defined]
+    return command_with_options
 
 
 def read_options(
@@ -53,33 +113,33 @@ def read_options(
     columns: Columns,
     tag_names: str | None,
 ) -> ReadOptions:
-    """Put the options of a command together."""
+    """Make read options from the values on the command line."""
     names = None if tag_names is None else tuple(name.strip() for name in tag_names.split(","))
     return ReadOptions(format_, encoding, columns, names)
 
 
-def new_labels(renamed: list[str] | None, dropped: list[str] | None) -> dict[str, str | None]:
-    """What ``--map`` and ``--drop`` ask for.
+def new_labels(map_: list[str] | None, drop: list[str] | None) -> dict[str, str | None]:
+    """The new label of each label in ``--map`` and ``--drop``; None means: drop it.
 
     >>> new_labels(["person=PER"], ["MISC"])
     {'person': 'PER', 'MISC': None}
     """
     labels: dict[str, str | None] = {}
-    for pair in renamed or ():
-        old, sign, new = pair.partition("=")
-        if not old or not sign or not new:
+    for pair in map_ or ():
+        old_label, sign, new_label = pair.partition("=")
+        if not old_label or not sign or not new_label:
             raise SettingsError(f"--map: expected OLD=NEW, as in person=PER, found {pair!r}")
-        labels[old] = new
-    labels.update(dict.fromkeys(dropped or ()))
+        labels[old_label] = new_label
+    labels.update(dict.fromkeys(drop or ()))
     return labels
 
 
 def read_relabeled(
     source: str | Path,
     options: ReadOptions,
-    labels: dict[str, str | None],
+    labels: Mapping[str, str | None],
     language: str | None = None,
 ) -> Corpus:
-    """Read a corpus with its types renamed."""
+    """Read a corpus and rename or drop its labels."""
     corpus = read_corpus(source, language=language, options=options)
     return corpus.relabeled(labels) if labels else corpus

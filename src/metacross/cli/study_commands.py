@@ -19,7 +19,7 @@ from rich.table import Table
 
 from metacross.cli import output as console
 from metacross.cli.options import JsonOption
-from metacross.cli.text_commands import score_command
+from metacross.cli.score import score_command
 from metacross.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def compare_command(
 
 
 def _compare_studies(first: Path, second: Path, *, as_json: bool) -> None:
-    from metacross.cli.score_output import comparison_json
+    from metacross.cli.output import comparison_json
     from metacross.study.compare_studies import paired
     from metacross.study.plan import fraction_name
     from metacross.study.results import StudyFolder

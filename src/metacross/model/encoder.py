@@ -38,7 +38,7 @@ class EncoderTokenizer:
     def window_cutter(self, *, longest: int, overlap: int) -> WindowCutter:
         """Cuts sentences into windows of pieces."""
         return WindowCutter(
-            self.fast.backend_tokenizer, self.special, longest=longest, overlap=overlap
+            self.fast.backend_tokenizer, self.special, max_length=longest, overlap=overlap
         )
 
 

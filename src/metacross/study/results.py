@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from metacross.errors import DataError
-from metacross.metrics.scoring import ScoreReport, Score
+from metacross.metrics.scoring import Score, ScoreReport
 from metacross.study.plan import Study
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus, Span

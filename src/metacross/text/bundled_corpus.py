@@ -1,4 +1,4 @@
-"""Opens the corpus that comes with metacross."""
+"""Reads the small corpus that is part of metacross."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 
 TARGETS = ("es", "nl", "de", "fr", "zh")
-"""The languages of the test sentences; training and dev sentences are English."""
+"""The languages with test sentences. Training and dev sentences are English."""
 
 
 def bundled_corpus(language: str, split: str) -> Corpus:
-    """``en`` has ``train`` and ``dev``, the target languages have ``test``.
+    """Read a part of the bundled corpus.
 
-    >>> len(bundled_corpus("en", "train"))
-    500
+    Args:
+        language: ``"en"`` or one of the target languages ``es nl de fr zh``.
+        split: ``"train"`` or ``"dev"`` for English, ``"test"`` for a target language.
+
+    >>> bundled_corpus("de", "test")
+    <Corpus de.test.conll: 100 sentences, 179 entities>
     """
     name = f"{language}.{split}.conll"
     corpus = read_corpus(str(corpus_folder() / name), language=language)
@@ -25,5 +29,5 @@ def bundled_corpus(language: str, split: str) -> Corpus:
 
 
 def corpus_folder() -> Path:
-    """Where the files lie."""
+    """The folder with the files of the bundled corpus."""
     return Path(str(resources.files("metacross"))) / "assets" / "corpus"

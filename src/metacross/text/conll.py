@@ -1,4 +1,4 @@
-"""Reads CoNLL column files: a word a line, a blank line between sentences."""
+"""Reads CoNLL column files: one word per line, a blank line between sentences."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Origin, Sentence
 
 DOCUMENT_START = "-DOCSTART-"
-_CONLLU_COLUMNS = 10  # ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC: none holds tags
+_CONLLU_COLUMNS = 10  # ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC: no column for tags
 _BLANKS = re.compile("[ \t]+")  # not \s: a no-break space is part of a word
 
-_Row: TypeAlias = tuple[int, str, str | None]  # number of the line, word, tag
+_Row: TypeAlias = tuple[int, str, str | None]  # line number, word, tag
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns hold what, counted from 0, or from the end with -1.
+    """Which columns hold the word and the tag, counted from 0, or from the end with -1.
 
-    None leaves it to the file: the first column holds the word and the last the tag (no tag where
-    there is but one column); where sentences begin with ``#`` comments and words are numbered, as
-    in CoNLL-U and Universal NER, the second holds the word and the third the tag. ``comments``
-    says whether lines that begin with ``#`` before a sentence are comments.
+    None means: detect it in the file. By default the first column is the word and the last the
+    tag; a file with one column has no tags. If sentences begin with ``#`` comments and words are
+    numbered, as in CoNLL-U and Universal NER, the second column is the word and the third the tag.
+    ``comments`` says whether lines that begin with ``#`` before a sentence are comments.
     """
 
     word: int | None = None
@@ -36,8 +36,8 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """What the first lines of a file tell about all of it."""
+class _Dialect:
+    """How a file writes its columns, detected in its first lines."""
 
     tabbed: bool
     n_columns: int
@@ -47,23 +47,27 @@ class _Form:
     comments: bool
 
     def split(self, line: str) -> list[str]:
-        return _cells(line, tabbed=self.tabbed)
+        return _fields(line, tabbed=self.tabbed)
+
+    def is_comment(self, line: str, *, inside_sentence: bool) -> bool:
+        allowed_here = self.numbered or not inside_sentence
+        return self.comments and line.startswith("#") and allowed_here
 
 
 def sentences_from_columns(
     lines: Iterable[NumberedLine], source: str, columns: Columns, log: ReadingLog
 ) -> Iterator[Sentence]:
-    """The sentences of a column file; blank lines and ``-DOCSTART-`` lines end one."""
+    """Yield the sentences of a column file. A blank or ``-DOCSTART-`` line ends a sentence."""
     lines = iter(lines)
-    head = list(_up_to_first_word(lines))
-    form = _form_of(head, source, columns)
+    first_lines = list(_up_to_first_word(lines))
+    dialect = _detected_dialect(first_lines, source, columns)
     rows: list[_Row] = []
-    for number, line in itertools.chain(head, lines):
+    for number, line in itertools.chain(first_lines, lines):
         if line.startswith(DOCUMENT_START):
             log.documents += 1
         elif not _is_blank(line):
-            if not (form.comments and line.startswith("#") and (form.numbered or not rows)):
-                row = _row(line, number, source, form, log)
+            if not dialect.is_comment(line, inside_sentence=bool(rows)):
+                row = _row(line, number, source, dialect, log)
                 if row is not None:
                     rows.append(row)
             continue
@@ -74,7 +78,7 @@ def sentences_from_columns(
         yield _sentence(rows, source, log)
 
 
-def _cells(line: str, *, tabbed: bool) -> list[str]:
+def _fields(line: str, *, tabbed: bool) -> list[str]:
     if tabbed:
         return line.split("\t")
     line = line.strip(" \t")
@@ -86,41 +90,41 @@ def _is_blank(line: str) -> bool:
 
 
 def _up_to_first_word(lines: Iterator[NumberedLine]) -> Iterator[NumberedLine]:
-    """The lines up to the first that can only be a word."""
+    """The lines up to the first one that must be a word."""
     for number, line in lines:
         yield number, line
         if not _is_blank(line) and not line.startswith(("#", DOCUMENT_START)):
             return
 
 
-def _form_of(head: list[NumberedLine], source: str, columns: Columns) -> _Form:
-    """Tell the form from the lines up to the first word."""
-    written = [(n, line) for n, line in head if not _is_blank(line)]
-    written = [(n, line) for n, line in written if not line.startswith(DOCUMENT_START)]
-    if not written:
-        return _Form(tabbed=False, n_columns=1, word=0, tag=None, numbered=False, comments=False)
-    number, line = written[-1]
-    hash_lines = [line for _, line in written if line.startswith("#")]
+def _detected_dialect(first_lines: list[NumberedLine], source: str, columns: Columns) -> _Dialect:
+    """Detect the dialect in the lines up to the first word."""
+    content = [(n, line) for n, line in first_lines if not _is_blank(line)]
+    content = [(n, line) for n, line in content if not line.startswith(DOCUMENT_START)]
+    if not content:
+        return _Dialect(tabbed=False, n_columns=1, word=0, tag=None, numbered=False, comments=False)
+    number, line = content[-1]
+    hash_lines = [line for _, line in content if line.startswith("#")]
     tabbed = "\t" in line
-    cells = _cells(line, tabbed=tabbed)
+    fields = _fields(line, tabbed=tabbed)
     numbered = (
         tabbed
-        and len(cells) > 2
-        and re.fullmatch(r"1(-\d+)?|0\.1", cells[0]) is not None
+        and len(fields) > 2
+        and re.fullmatch(r"1(-\d+)?|0\.1", fields[0]) is not None
         and any("\t" not in line for line in hash_lines)
     )
-    default_tag: int | None = len(cells) - 1 if len(cells) > 1 else None
+    default_tag: int | None = len(fields) - 1 if len(fields) > 1 else None
     if numbered:
-        default_tag = 2 if len(cells) < _CONLLU_COLUMNS else None
+        default_tag = 2 if len(fields) < _CONLLU_COLUMNS else None
     comments = numbered if columns.comments is None else columns.comments
     place = f"{source}:{number}"
-    word = int(numbered) if columns.word is None else _position(columns.word, len(cells), place)
-    tag = default_tag if columns.tag is None else _position(columns.tag, len(cells), place)
-    return _Form(tabbed, len(cells), word, tag, numbered, comments)
+    word = int(numbered) if columns.word is None else _position(columns.word, len(fields), place)
+    tag = default_tag if columns.tag is None else _position(columns.tag, len(fields), place)
+    return _Dialect(tabbed, len(fields), word, tag, numbered, comments)
 
 
 def _position(column: int, n_columns: int, place: str) -> int:
-    """A column that the user chose, as a position from 0."""
+    """A column chosen by the user, as a position from 0."""
     if not -n_columns <= column < n_columns:
         raise DataError(
             f"{place}: expected a column {column}, found {n_columns} columns (counted from 0)"
@@ -128,31 +132,30 @@ def _position(column: int, n_columns: int, place: str) -> int:
     return column % n_columns
 
 
-def _row(line: str, number: int, source: str, form: _Form, log: ReadingLog) -> _Row | None:
-    """The word and tag of a line; None where CoNLL-U repeats words (``2-3``) or adds (``2.1``)."""
-    cells = form.split(line)
+def _row(line: str, number: int, source: str, dialect: _Dialect, log: ReadingLog) -> _Row | None:
+    """The word and tag of a line; None for multiword (``2-3``) and empty (``2.1``) tokens."""
+    fields = dialect.split(line)
     place = f"{source}:{number}"
-    if len(cells) != form.n_columns:
-        if len(cells) == 1:
-            raise DataError(f"{place}: expected a word and a tag, found only {cells[0][:80]!r}")
-        mend = "; is it a comment? then say --comments" if line.startswith("#") else ""
-        expected = f"{form.n_columns} columns, as many as the first word has"
-        raise DataError(f"{place}: expected {expected}, found {len(cells)}{mend}")
-    if form.numbered and not cells[0].isdecimal():
-        if not re.fullmatch(r"\d+[-.]\d+", cells[0]):
-            raise DataError(f"{place}: expected the number of a word, found {cells[0][:80]!r}")
+    if len(fields) != dialect.n_columns:
+        if len(fields) == 1:
+            raise DataError(f"{place}: expected a word and a tag, found only {fields[0][:80]!r}")
+        hint = "; if this line is a comment, add --comments" if line.startswith("#") else ""
+        expected = f"{dialect.n_columns} columns, as for the first word"
+        raise DataError(f"{place}: expected {expected}, found {len(fields)}{hint}")
+    if dialect.numbered and not fields[0].isdecimal():
+        if not re.fullmatch(r"\d+[-.]\d+", fields[0]):
+            raise DataError(f"{place}: expected the number of a word, found {fields[0][:80]!r}")
         return None
-    word = cells[form.word]
+    word = fields[dialect.word]
     if not word:
         raise DataError(f"{place}: expected a word, found an empty column")
-    tag = None if form.tag is None else cells[form.tag]
-    if tag is not None:
-        log.check_tag(tag, place)
+    tag = None if dialect.tag is None else log.checked_tag(fields[dialect.tag], place)
     return number, word, tag
 
 
 def _sentence(rows: list[_Row], source: str, log: ReadingLog) -> Sentence:
     numbers, words, tags = zip(*rows, strict=True)
-    labeled = tags[0] is not None
-    spans = log.spans(tags, source, numbers) if labeled else None
-    return Sentence(words, spans, origin=Origin(source, numbers[0]))
+    origin = Origin(source, numbers[0])
+    if tags[0] is None:
+        return Sentence(words, None, origin=origin)
+    return Sentence(words, log.spans(tags, source, numbers), origin=origin, tags=tags)

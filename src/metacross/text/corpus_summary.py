@@ -1,4 +1,4 @@
-"""Tells what is in a corpus, and how corpora go together."""
+"""Computes statistics of a corpus and the overlap of two corpora."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from metacross.text.sentence import Corpus
 
 @dataclass(frozen=True, slots=True)
 class CorpusSummary:
-    """What a corpus holds.
+    """Statistics of a corpus.
 
-    ``published`` is None where the corpus is no known one, ``longest_place`` says where the
-    longest sentence stands.
+    Args:
+        corpus: The corpus.
+        longest: Number of words of the longest sentence.
+        longest_place: File and line of the longest sentence.
+        without_entities: Number of sentences without entities.
+        duplicates: Number of sentences whose words occurred in an earlier sentence.
+        published: The published sizes; None if the corpus is not a known data set.
     """
 
     corpus: Corpus
@@ -27,18 +32,18 @@ class CorpusSummary:
 
     @property
     def comparable_sentences(self) -> int:
-        """Sentences counted as the published count does."""
+        """Number of sentences, counted as in the published sizes."""
         counts_documents = self.published is not None and self.published.counts_documents
         return len(self.corpus) + (self.corpus.notes.documents if counts_documents else 0)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a user should look at, as file:line where there is a line."""
+        """What a user should look at, with file and line where possible."""
         notes, problems = self.corpus.notes, []
         problems += [str(repair) for repair in notes.repair_examples]
         if notes.repairs > len(notes.repair_examples):
-            left = notes.repairs - len(notes.repair_examples)
-            problems.append(f"{self.corpus.name}: {left:,} more tags were repaired")
+            n_more = notes.repairs - len(notes.repair_examples)
+            problems.append(f"{self.corpus.name}: {n_more:,} more tags were repaired")
         if notes.empty_sentences:
             problems.append(
                 f"{self.corpus.name}: {notes.empty_sentences:,} empty sentences skipped"
@@ -47,8 +52,16 @@ class CorpusSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """What two corpora have in common and what not."""
+class CorpusOverlap:
+    """What two corpora have in common.
+
+    Args:
+        first: A corpus.
+        second: Another corpus.
+        shared_sentences: Number of sentences of ``second`` that also occur in ``first``.
+        only_in_first: Labels that only ``first`` has.
+        only_in_second: Labels that only ``second`` has.
+    """
 
     first: Corpus
     second: Corpus
@@ -58,7 +71,12 @@ class Pair:
 
 
 def summarize(corpus: Corpus) -> CorpusSummary:
-    """Look through a corpus."""
+    """Compute the statistics of a corpus.
+
+    >>> from metacross.text.bundled_corpus import bundled_corpus
+    >>> summarize(bundled_corpus("de", "test")).duplicates
+    0
+    """
     longest = max(corpus, key=lambda sentence: len(sentence.words))
     return CorpusSummary(
         corpus=corpus,
@@ -70,18 +88,18 @@ def summarize(corpus: Corpus) -> CorpusSummary:
     )
 
 
-def pairs(corpora: Sequence[Corpus]) -> list[Pair]:
-    """Compare every two corpora. Types are compared between labeled ones only."""
-    return [_pair(first, second) for first, second in combinations(corpora, 2)]
+def overlaps(corpora: Sequence[Corpus]) -> list[CorpusOverlap]:
+    """Compare every two corpora. Labels are compared only if both corpora are labeled."""
+    return [_overlap(first, second) for first, second in combinations(corpora, 2)]
 
 
-def _pair(first: Corpus, second: Corpus) -> Pair:
-    in_first = {sentence.words for sentence in first}
-    shared = sum(sentence.words in in_first for sentence in second)
+def _overlap(first: Corpus, second: Corpus) -> CorpusOverlap:
+    first_sentences = {sentence.words for sentence in first}
+    n_shared = sum(sentence.words in first_sentences for sentence in second)
     only_in_first: tuple[str, ...] = ()
     only_in_second: tuple[str, ...] = ()
     if first.labeled and second.labeled:
-        first_types, second_types = {*first.entities_by_label}, {*second.entities_by_label}
-        only_in_first = tuple(sorted(first_types - second_types))
-        only_in_second = tuple(sorted(second_types - first_types))
-    return Pair(first, second, shared, only_in_first, only_in_second)
+        first_labels, second_labels = {*first.entities_by_label}, {*second.entities_by_label}
+        only_in_first = tuple(sorted(first_labels - second_labels))
+        only_in_second = tuple(sorted(second_labels - first_labels))
+    return CorpusOverlap(first, second, n_shared, only_in_first, only_in_second)

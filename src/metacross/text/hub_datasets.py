@@ -1,4 +1,4 @@
-"""Reads labeled sentences through the Hugging Face ``datasets`` library."""
+"""Reads data sets with the Hugging Face ``datasets`` library."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PREFIX = "hub:"
 def sentences_from_dataset(
     source: str, log: ReadingLog, *, language: str | None = None
 ) -> Iterator[Sentence]:
-    """The sentences of ``hub:NAME[:CONFIG][@SPLIT]``, NAME being a hub name or a local folder.
+    """Yield the sentences of ``hub:NAME[:CONFIG][@SPLIT]``, where NAME is on the hub or a folder.
 
-    Rows are numbered from 1, as lines are.
+    Rows are numbered from 1, like lines.
     """
     dataset = _one_split(source)
     tag_names = _tag_names(dataset.features)
@@ -41,8 +41,10 @@ def _one_split(source: str) -> Any:  # noqa: ANN401 - datasets has no types
         split = splits[0]
     if split not in splits:
         found = repr(split) if split else "none"
-        mend = f"{PREFIX}{name}@{splits[0]}"
-        raise DataError(f"{source}: expected a split of {', '.join(splits)}, found {found}: {mend}")
+        raise DataError(
+            f"{source}: expected a split of {', '.join(splits)}, found {found}; "
+            f"write for example {PREFIX}{name}@{splits[0]}"
+        )
     return loaded[split]
 
 
@@ -51,7 +53,7 @@ def _loaded(name: str, source: str) -> Any:  # noqa: ANN401 - datasets has no ty
         import datasets
     except ImportError:
         raise MetacrossError(
-            f"{source}: reading data sets needs the 'hub' extra: pip install 'metacross[hub]'"
+            f"{source}: datasets is not installed: pip install 'metacross[hub]'"
         ) from None
     folder = Path(name)
     try:
@@ -59,18 +61,16 @@ def _loaded(name: str, source: str) -> Any:  # noqa: ANN401 - datasets has no ty
             return datasets.load_from_disk(name)
         repository, _, config = name.partition(":")
         return datasets.load_dataset(repository, config or None)
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as problem:
-        first_line = str(problem).strip().splitlines()[0] if str(problem).strip() else "no reason"
-        raise DataError(
-            f"{source}: expected a data set, but it cannot be loaded: {first_line}"
-        ) from (problem)
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise DataError(f"{source}: the data set cannot be loaded: {lines[0]}") from error
 
 
 def _tag_names(features: Any) -> list[str] | None:  # noqa: ANN401 - datasets has no types
-    """The names of numbered tags; None where the data set holds the tags themselves."""
+    """The names of numbered tags; None if the tags are strings."""
     for key in ("tags", "ner_tags"):
-        inner = getattr(features.get(key), "feature", None)
-        names = getattr(inner, "names", None)
+        tag_feature = getattr(features.get(key), "feature", None)
+        names = getattr(tag_feature, "names", None)
         if names is not None:
             return list(names)
     return None

@@ -1,4 +1,4 @@
-"""Reads JSON lines: a sentence a line, as tokens with tags or as text with character spans."""
+"""Reads JSON lines: one sentence per line, as tokens with tags or as text with character spans."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sentences_from_json(
     language: str | None = None,
     tag_names: Sequence[str] | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a JSON lines file. ``tag_names`` gives numbered tags their names."""
+    """Yield the sentences of a JSON lines file. ``tag_names`` are the names of numbered tags."""
     for number, line in lines:
         if line.strip():
             record = _parsed(line, f"{source}:{number}")
@@ -48,7 +48,7 @@ def sentence_from_record(
     language: str | None = None,
     tag_names: Sequence[str] | None = None,
 ) -> Sentence | None:
-    """One sentence; None, and a count in the log, where it has no words."""
+    """The sentence of a JSON object; None if it has no words, which the log counts."""
     language = record.get("language", language)
     tokens = _first_present(record, _TOKEN_KEYS)
     if tokens is None and not isinstance(record.get("text"), str):
@@ -60,22 +60,26 @@ def sentence_from_record(
     if not words:
         log.empty_sentences += 1
         return None
-    tags = _tags(_first_present(record, _TAG_KEYS), words, origin, tag_names)
-    for tag in tags or ():
-        log.check_tag(tag, str(origin))
-    spans = None if tags is None else log.spans(tags, origin.source, [origin.line] * len(tags))
-    return Sentence(words, spans, language, origin, _layout(record, words, origin))
+    layout = _layout(record, words, origin)
+    named_tags = _named_tags(_first_present(record, _TAG_KEYS), words, origin, tag_names)
+    if named_tags is None:
+        return Sentence(words, None, language, origin, layout)
+    tags = tuple(log.checked_tag(tag, str(origin)) for tag in named_tags)
+    spans = log.spans(tags, origin.source, [origin.line] * len(tags))
+    return Sentence(words, spans, language, origin, layout, tags)
 
 
 def _parsed(line: str, place: str) -> Record:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as problem:
-        found = problem.msg if isinstance(problem, json.JSONDecodeError) else "nesting too deep"
-        raise DataError(f"{place}: expected a JSON object, found {line[:40]!r} ({found})") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise DataError(
+            f"{place}: expected a JSON object, found {line[:40]!r} ({reason})"
+        ) from None
     if isinstance(record, list):
         raise DataError(
-            f"{place}: expected one JSON object a line, found a list; write its items as lines: "
+            f"{place}: expected one JSON object per line, found a list; convert it: "
             f"jq -c '.[]' FILE"
         )
     if not isinstance(record, dict):
@@ -96,22 +100,23 @@ def _words(tokens: Any, origin: Origin) -> tuple[str, ...]:  # noqa: ANN401 - JS
 
 
 def _check_encodable(text: str, origin: Origin) -> None:
-    """JSON can spell half a character, which no file can hold."""
+    """Reject lone surrogates, which JSON can write as escapes but UTF-8 cannot encode."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"{origin}: expected Unicode text, found a lone surrogate in {text[:40]!r}")
 
 
-def _tags(
+def _named_tags(
     tags: Any,  # noqa: ANN401 - JSON
     words: tuple[str, ...],
     origin: Origin,
     names: Sequence[str] | None,
-) -> list[str] | None:
+) -> list[Any] | None:
+    """The tags of a record, numbers replaced by their names; not yet checked."""
     if tags is None:
         return None
     if not isinstance(tags, list) or len(tags) != len(words):
         found = len(tags) if isinstance(tags, list) else repr(tags)[:80]
-        raise DataError(f"{origin}: expected {len(words)} tags, one a word, found {found}")
+        raise DataError(f"{origin}: expected {len(words)} tags, one per word, found {found}")
     if not any(isinstance(tag, int) for tag in tags):
         return tags
     if names is None:
@@ -119,36 +124,36 @@ def _tags(
             f"{origin}: expected tags such as 'B-PER', found numbers; give their names in order: "
             f"--tag-names O,B-PER,I-PER"
         )
-    unnamed = [tag for tag in tags if not isinstance(tag, int) or not 0 <= tag < len(names)]
-    if unnamed:
-        raise DataError(f"{origin}: expected tags from 0 to {len(names) - 1}, found {unnamed[0]!r}")
+    invalid = [tag for tag in tags if not isinstance(tag, int) or not 0 <= tag < len(names)]
+    if invalid:
+        raise DataError(f"{origin}: expected tags from 0 to {len(names) - 1}, found {invalid[0]!r}")
     return [names[tag] for tag in tags]
 
 
 def _layout(record: Record, words: tuple[str, ...], origin: Origin) -> Layout | None:
-    """The text and offsets that our writer adds where a sentence was cut from running text."""
+    """The layout that ``write_corpus`` stores as text and offsets; None if there is none."""
     offsets, text = record.get("offsets"), record.get("text")
     if offsets is None or not isinstance(text, str):
         return None
     ranges = tuple(_range(pair, text, origin) for pair in _list(offsets, "offsets", origin))
     if tuple(text[start:end] for start, end in ranges) != words:
-        raise DataError(f"{origin}: expected 'offsets' that cut the tokens out of 'text'")
+        raise DataError(f"{origin}: expected 'offsets' that give the tokens in 'text'")
     return Layout(text, ranges)
 
 
 def _from_text(
     record: Record, origin: Origin, log: ReadingLog, language: str | None
 ) -> Sentence | None:
-    """Text is split into words, also wherever an entity begins or ends."""
+    """Split the text into words, and also wherever an entity starts or ends."""
     text: str = record["text"]
     _check_encodable(text, origin)
-    marked = _first_present(record, _SPAN_KEYS)
+    annotations = _first_present(record, _SPAN_KEYS)
     layout = split_text(text, language)
     entities: list[tuple[int, int, str]] = []
-    if marked is not None:
-        entities = _character_spans(marked, text, origin)
-        cuts = sorted({edge for start, end, _ in entities for edge in (start, end)})
-        layout = Layout(text, tuple(_cut(layout.offsets, cuts)))
+    if annotations is not None:
+        entities = _character_spans(annotations, text, origin)
+        boundaries = sorted({offset for start, end, _ in entities for offset in (start, end)})
+        layout = Layout(text, tuple(_split_at(layout.offsets, boundaries)))
     if not layout.offsets:
         log.empty_sentences += 1
         return None
@@ -156,27 +161,29 @@ def _from_text(
     last_word = {end: i for i, (_, end) in enumerate(layout.offsets)}
     spans = tuple(Span(first_word[s], last_word[e] + 1, label) for s, e, label in entities)
     words = tuple(text[start:end] for start, end in layout.offsets)
-    return Sentence(words, spans if marked is not None else None, language, origin, layout)
+    return Sentence(words, spans if annotations is not None else None, language, origin, layout)
 
 
-def _cut(offsets: Iterable[tuple[int, int]], cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Split the words that have an edge of an entity inside."""
+def _split_at(
+    offsets: Iterable[tuple[int, int]], boundaries: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    """Split the words that contain the boundary of an entity."""
     for start, end in offsets:
-        for cut in cuts:
-            if start < cut < end:
-                yield start, cut
-                start = cut
+        for boundary in boundaries:
+            if start < boundary < end:
+                yield start, boundary
+                start = boundary
         yield start, end
 
 
 def _character_spans(
-    marked: Any,  # noqa: ANN401 - JSON
+    annotations: Any,  # noqa: ANN401 - JSON
     text: str,
     origin: Origin,
 ) -> list[tuple[int, int, str]]:
-    """Entities as (start, end, label), in order, without blanks at their edges."""
+    """Entities as (start, end, label), in order, without leading and trailing whitespace."""
     entities = []
-    for item in _list(marked, "spans", origin):
+    for item in _list(annotations, "spans", origin):
         if isinstance(item, dict):
             item = [item.get("start"), item.get("end"), item.get("label")]
         if not isinstance(item, list) or len(item) != 3 or not isinstance(item[2], str):
@@ -186,7 +193,9 @@ def _character_spans(
         start += len(surface) - len(surface.lstrip())
         end -= len(surface) - len(surface.rstrip())
         if start >= end or not item[2]:
-            raise DataError(f"{origin}: expected an entity of at least a letter, found {item!r}")
+            raise DataError(
+                f"{origin}: expected an entity with at least one character, found {item!r}"
+            )
         entities.append((start, end, item[2]))
     entities.sort()
     for (_, end, label), (start, _, next_label) in itertools.pairwise(entities):

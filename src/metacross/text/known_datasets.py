@@ -1,4 +1,4 @@
-"""The sizes that the paper (Table 2) gives for the data sets of this field."""
+"""Recognizes well-known data sets and gives their published sizes (Table 2 of the paper)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from metacross.text.sentence import Corpus
 
 @dataclass(frozen=True, slots=True)
 class KnownDataset:
-    """Counts of a data set's part; English and German count document starts as sentences."""
+    """The published size of a split of a data set.
+
+    The sizes of English and German include document starts as sentences.
+    """
 
     title: str
     language: str
@@ -46,7 +49,7 @@ _TABLE = (
     KnownDataset(_MSRA, "zh", "test", 4_361, 5_478),
 )
 
-# The first two sentences tell a part of a data set from all others; their digests hold no text.
+# A split is recognized by a digest of its first two sentences, which contains no text of it.
 _OPENINGS = {
     "fab6620556fc4e40": ("en", "train"),
     "9fda3360c081828a": ("en", "dev"),
@@ -58,10 +61,10 @@ _OPENINGS = {
     "c1450696a8c72ebd": ("nl", "train"),
     "1d846c49911aa11b": ("nl", "dev"),
 }
-_SHARED_TASK_NAMES = {"eng": "en", "deu": "de", "ger": "de", "esp": "es", "ned": "nl"}
+_SHARED_TASK_LANGUAGES = {"eng": "en", "deu": "de", "ger": "de", "esp": "es", "ned": "nl"}
 _SHARED_TASK_SPLITS = {"train": "train", "testa": "dev", "testb": "test"}
 _SPLIT_WORDS = {"train": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
-_SET_WORDS = {
+_TITLE_PATTERNS = {
     r"conll-?_?(20)?03": _C03,
     r"conll-?_?(20)?02": _C02,
     r"europeana": _EUROPEANA,
@@ -70,12 +73,18 @@ _SET_WORDS = {
 
 
 def known_dataset(corpus: Corpus) -> KnownDataset | None:
-    """The published counts of a corpus, known by how it opens or by the name of its file; None
-    where it is none of the known ones.
+    """The published size of a corpus, recognized by its first sentences or its file name.
+
+    None if it is not a known data set.
+
+    >>> from metacross.text.sentence import Sentence
+    >>> corpus = Corpus((Sentence(("x",), ()),), source="data/conll2003/de/test.txt")
+    >>> known_dataset(corpus).entities
+    3673
     """
-    by_opening = _OPENINGS.get(_opening_digest(corpus))
-    if by_opening:
-        return _row(*by_opening)
+    language_and_split = _OPENINGS.get(_opening_digest(corpus))
+    if language_and_split:
+        return _row(*language_and_split)
     return _by_name(corpus.source) if corpus.source else None
 
 
@@ -85,18 +94,20 @@ def _opening_digest(corpus: Corpus) -> str:
 
 
 def _by_name(source: str) -> KnownDataset | None:
-    """``eng.testa``, or a path such as ``conll2003/en/dev.txt``."""
+    """Recognize names such as ``eng.testa`` or ``conll2003/en/dev.txt``."""
     path = Path(source.lower())
-    shared_task = re.match(r"(eng|deu|ger|esp|ned)\.(train|testa|testb)\b", path.name)
-    if shared_task:
-        return _row(_SHARED_TASK_NAMES[shared_task[1]], _SHARED_TASK_SPLITS[shared_task[2]])
-    near = "/".join(path.parts[-3:])
-    title = next((title for word, title in _SET_WORDS.items() if re.search(word, near)), None)
-    words = re.split(r"[^a-z]+", near)
+    match = re.match(r"(eng|deu|ger|esp|ned)\.(train|testa|testb)\b", path.name)
+    if match:
+        return _row(_SHARED_TASK_LANGUAGES[match[1]], _SHARED_TASK_SPLITS[match[2]])
+    last_parts = "/".join(path.parts[-3:])
+    titles = (t for pattern, t in _TITLE_PATTERNS.items() if re.search(pattern, last_parts))
+    title = next(titles, None)
+    words = re.split(r"[^a-z]+", last_parts)
     split = next((_SPLIT_WORDS[word] for word in reversed(words) if word in _SPLIT_WORDS), None)
-    known = [row for row in _TABLE if row.title == title and row.split == split]
-    named = [row for row in known if row.language in words or len({r.language for r in known}) == 1]
-    return named[0] if named else None
+    rows = [row for row in _TABLE if row.title == title and row.split == split]
+    if len(rows) == 1:
+        return rows[0]
+    return next((row for row in rows if row.language in words), None)
 
 
 def _row(language: str, split: str) -> KnownDataset | None:

@@ -1,4 +1,4 @@
-"""Reads the lines of a file, with their numbers."""
+"""Reads the lines of a text file, with their numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from metacross.errors import DataError, SettingsError
 
 NumberedLine: TypeAlias = tuple[int, str]
 
-LONGEST_LINE = 4_000_000  # bytes; longer ones are no text but a mistake
+MAX_LINE_BYTES = 4_000_000  # a longer line means that the file is not a corpus
 
 
 def numbered_lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[NumberedLine]:
-    """The lines from 1 on, without their ends (LF or CRLF) and without a byte-order mark.
+    """Yield (number, line), counted from 1, without line endings (LF or CRLF) and byte-order mark.
 
-    Only a line feed ends a line, so that words with other control characters stay whole.
+    Only a line feed ends a line, so that a word can contain other control characters.
     """
     try:
         codecs.lookup(encoding)
@@ -25,24 +25,23 @@ def numbered_lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[Num
             f"expected an encoding such as utf-8 or latin-1, found {encoding!r}"
         ) from None
     number = 0
-    while raw := stream.readline(LONGEST_LINE + 1):
+    while raw_line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
-        line = _decoded(raw, f"{source}:{number}", encoding)
+        line = _decoded(raw_line, f"{source}:{number}", encoding)
         if number == 1:
             line = line.removeprefix("\ufeff")
         yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def _decoded(raw: bytes, place: str, encoding: str) -> str:
-    if len(raw) > LONGEST_LINE:
-        raise DataError(f"{place}: expected text, found a line of over {LONGEST_LINE:,} bytes")
-    if b"\0" in raw:
+def _decoded(raw_line: bytes, place: str, encoding: str) -> str:
+    if len(raw_line) > MAX_LINE_BYTES:
+        raise DataError(f"{place}: expected text, found a line of over {MAX_LINE_BYTES:,} bytes")
+    if b"\0" in raw_line:
         raise DataError(f"{place}: expected text, found a NUL byte; is it a binary or UTF-16 file?")
     try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as problem:
+        return raw_line.decode(encoding)
+    except UnicodeDecodeError as error:
         raise DataError(
-            f"{place}: expected {encoding}, found byte 0x{raw[problem.start]:02x} at byte "
-            f"{problem.start + 1}; if the file is in another encoding, name it: "
-            f"--encoding latin-1"
+            f"{place}: expected {encoding}, found byte 0x{raw_line[error.start]:02x} at byte "
+            f"{error.start + 1}; if the file has another encoding, name it: --encoding latin-1"
         ) from None

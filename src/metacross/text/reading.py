@@ -1,4 +1,4 @@
-"""Finds the format of a corpus and reads it."""
+"""Detects the format of a corpus and reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metacross.text.word_splitting import split_text
 
 
 class Format(str, Enum):
-    """How a corpus is written down."""
+    """The format of a corpus."""
 
     CONLL = "conll"
     JSONL = "jsonl"
@@ -34,7 +34,17 @@ class Format(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a file does not say of itself. ``format`` is None where it is to be found out."""
+    """How to read a corpus, where this cannot be detected or is detected wrongly.
+
+    Args:
+        format: None means: detect it.
+        encoding: Encoding of the file.
+        columns: Columns of a CoNLL file.
+        tag_names: Names of numbered tags in JSON lines, in order; None if tags are not numbers.
+
+    >>> ReadOptions(format=Format.CONLL, encoding="latin-1").encoding
+    'latin-1'
+    """
 
     format: Format | None = None
     encoding: str = "utf-8"
@@ -60,14 +70,30 @@ _TAG_AT_END = re.compile(r"[ \t](?:O|[A-Z]-\S+)[ \t]*$")
 def read_corpus(
     source: str | Path, *, language: str | None = None, options: ReadOptions | None = None
 ) -> Corpus:
-    """Read a file, or a data set named ``hub:NAME[:CONFIG][@SPLIT]``.
+    r"""Read a corpus from a file or a Hugging Face data set.
 
-    CoNLL columns, JSON lines and raw text (a sentence a line) are told apart by the file's suffix
-    or else its first lines; ``options`` overrides that.
+    The format is detected by the suffix of the file, otherwise by its first lines: CoNLL columns,
+    JSON lines, or plain text with one sentence per line.
+
+    Args:
+        source: A file, a folder saved by ``datasets``, or ``hub:NAME[:CONFIG][@SPLIT]``.
+        language: Language code of the sentences, such as ``"es"``. It also decides how plain text
+            is split into words.
+        options: Format, encoding and columns, where they cannot be detected.
+
+    Raises:
+        DataError: The source cannot be read, is malformed or has no sentences.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "es.conll"
+    >>> _ = path.write_text("Ana B-PER\nRuiz I-PER\nhabla O\n")
+    >>> corpus = read_corpus(path, language="es")
+    >>> corpus[0].words, corpus[0].spans
+    (('Ana', 'Ruiz', 'habla'), (Span(start=0, end=2, label='PER'),))
     """
     options = options or ReadOptions()
     name, log = str(source), ReadingLog()
-    sentences = tuple(_drawn(source, log, language, options))
+    sentences = tuple(_read_sentences(source, log, language, options))
     if not sentences:
         raise DataError(f"{name}: expected sentences, found none")
     return Corpus(sentences, source=name, notes=log.notes)
@@ -82,14 +108,13 @@ def read_stream(
     log: ReadingLog | None = None,
     sniffed_lines: int = 200,
 ) -> Iterator[Sentence]:
-    """Sentences as their lines arrive; ``source`` names the stream in messages.
+    """Yield sentences as their lines arrive; ``source`` names the stream in messages.
 
-    Only the first sentence waits for more lines, ``sniffed_lines`` at most, where the format has
-    to be found out.
+    If the format has to be detected, the first sentence waits for ``sniffed_lines`` lines.
     """
     options, log = options or ReadOptions(), log or ReadingLog()
     lines = numbered_lines(stream, source, options.encoding)
-    format_, lines = _format_of(lines, source, options, sniffed_lines)
+    format_, lines = _detected_format(lines, source, options, sniffed_lines)
     if format_ is Format.CONLL:
         for sentence in sentences_from_columns(lines, source, options.columns, log):
             yield replace(sentence, language=language)
@@ -101,7 +126,7 @@ def read_stream(
         yield from _sentences_from_text(lines, source, language)
 
 
-def _drawn(
+def _read_sentences(
     source: str | Path, log: ReadingLog, language: str | None, options: ReadOptions
 ) -> Iterator[Sentence]:
     name = str(source)
@@ -109,41 +134,41 @@ def _drawn(
     if name.startswith(PREFIX) or options.format is Format.HUB:
         yield from sentences_from_dataset(name, log, language=language)
     elif path.is_dir():
-        if not any((path / known).exists() for known in ("dataset_dict.json", "state.json")):
+        if not any((path / file).exists() for file in ("dataset_dict.json", "state.json")):
             raise DataError(f"{name}: expected a file or a saved data set, found a folder")
         yield from sentences_from_dataset(name, log, language=language)
     else:
         try:
             with path.open("rb") as stream:
                 yield from read_stream(stream, name, language=language, options=options, log=log)
-        except OSError as problem:
-            raise DataError(f"{name}: cannot be read: {problem.strerror}") from problem
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read: {error.strerror}") from error
 
 
-def _format_of(
+def _detected_format(
     lines: Iterator[NumberedLine], source: str, options: ReadOptions, sniffed_lines: int
 ) -> tuple[Format, Iterator[NumberedLine]]:
-    """The format, and the lines with those looked at put back."""
-    by_suffix = _SUFFIXES.get(Path(source).suffix.lower())
-    known = options.format or by_suffix
-    if known is not None:
-        return known, lines
-    head = list(itertools.islice(lines, sniffed_lines))
-    return sniffed_format([line for _, line in head]), itertools.chain(head, lines)
+    """The format, and all lines, including those that were inspected."""
+    format_ = options.format or _SUFFIXES.get(Path(source).suffix.lower())
+    if format_ is not None:
+        return format_, lines
+    first_lines = list(itertools.islice(lines, sniffed_lines))
+    sniffed = sniffed_format([line for _, line in first_lines])
+    return sniffed, itertools.chain(first_lines, lines)
 
 
 def sniffed_format(lines: list[str]) -> Format:
-    """Tell the format from some lines: most lines of a CoNLL file end in a tag.
+    """Detect the format of some lines. Most lines of a CoNLL file end in a tag.
 
     >>> sniffed_format(["Ginebra B-LOC", ", O"]), sniffed_format(["Vitamin O is no vitamin ."])
     (<Format.CONLL: 'conll'>, <Format.TEXT: 'text'>)
     """
-    written = [line for line in lines if line.strip()]
-    if written and written[0].lstrip().startswith(("{", "[{", '["')):
+    content = [line for line in lines if line.strip()]
+    if content and content[0].lstrip().startswith(("{", "[{", '["')):
         return Format.JSONL
-    if any(line.startswith(DOCUMENT_START) for line in written):
+    if any(line.startswith(DOCUMENT_START) for line in content):
         return Format.CONLL
-    words = [line for line in written if not line.startswith("# ")]
+    words = [line for line in content if not line.startswith("# ")]
     tagged = sum(_TAG_AT_END.search(line) is not None or line[:2] == "1\t" for line in words)
     return Format.CONLL if 2 * tagged > len(words) else Format.TEXT
 
@@ -158,6 +183,6 @@ def _sentences_from_text(
 
 
 def unlabeled(layout: Layout, language: str | None, origin: Origin | None = None) -> Sentence:
-    """A sentence of the words cut out of a text, with no entities marked."""
+    """A sentence without annotation, made of the words of a layout."""
     words = tuple(layout.text[start:end] for start, end in layout.offsets)
     return Sentence(words, None, language, origin, layout)

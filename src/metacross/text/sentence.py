@@ -1,4 +1,4 @@
-"""The words of a corpus and the entities marked in them."""
+"""Sentences with their entities, and corpora of sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from metacross.errors import DataError
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """An entity: the words from ``start`` up to but without ``end``."""
+    """An entity: its words, as a half-open range, and its label.
+
+    Args:
+        start: Position of the first word in the sentence, counted from 0.
+        end: Position after the last word.
+        label: The entity type, such as ``"PER"``.
+
+    >>> Span(start=0, end=2, label="PER")
+    Span(start=0, end=2, label='PER')
+    """
 
     start: int
     end: int
@@ -31,7 +40,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The text a sentence was cut from, and the half-open character range of each word in it."""
+    """The text that a sentence was split from, and each word's half-open character range in it."""
 
     text: str
     offsets: tuple[tuple[int, int], ...]
@@ -39,11 +48,24 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words with the entities in them.
+    """The words of a sentence and its entities.
 
-    ``spans`` is None where nobody marked the sentence and ``()`` where someone did and found none.
-    ``layout`` is None where the words were given as words. Two sentences are equal wherever they
-    were read.
+    Two sentences are equal if their words, spans, language and layout are equal; ``origin`` and
+    ``tags`` are not compared.
+
+    Args:
+        words: At least one word.
+        spans: The entities, in order and without overlap. None means that the sentence is not
+            annotated, ``()`` that it is annotated and has no entities.
+        language: Language code such as ``"es"``; None if unknown.
+        origin: The file and line it was read from; None if it was not read from a file.
+        layout: The text it was split from; None if it was given as words.
+        tags: The tags as they are in the file, well-formed or not; None if ``spans`` was not read
+            from tags. Use ``with_spans`` to change the entities: it drops the tags.
+
+    >>> sentence = Sentence(("Ana", "Ruiz", "spoke"), (Span(0, 2, "PER"),), language="en")
+    >>> sentence.words_of(sentence.spans[0])
+    ('Ana', 'Ruiz')
     """
 
     words: tuple[str, ...]
@@ -51,30 +73,38 @@ class Sentence:
     language: str | None = None
     origin: Origin | None = field(default=None, compare=False)
     layout: Layout | None = None
+    tags: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.words:
             raise DataError(f"{self.place}: expected at least one word, found none")
         if self.layout is not None and len(self.layout.offsets) != len(self.words):
-            found = len(self.layout.offsets)
-            raise DataError(f"{self.place}: {len(self.words)} words but {found} offsets")
-        end_before = 0
+            n_offsets = len(self.layout.offsets)
+            raise DataError(
+                f"{self.place}: expected offsets of {len(self.words)} words, found {n_offsets}"
+            )
+        if self.tags is not None and len(self.tags) != len(self.words):
+            raise DataError(
+                f"{self.place}: expected {len(self.words)} tags, one per word, "
+                f"found {len(self.tags)}"
+            )
+        previous_end = 0
         for span in self.spans or ():
-            if not end_before <= span.start < span.end <= len(self.words):
+            if not previous_end <= span.start < span.end <= len(self.words):
                 raise DataError(
-                    f"{self.place}: expected entities in order, apart, and within "
+                    f"{self.place}: expected entities in order, without overlap and within "
                     f"{len(self.words)} words, found {span}"
                 )
-            end_before = span.end
+            previous_end = span.end
 
     @property
     def place(self) -> str:
-        """Where the sentence stands, for messages."""
+        """File and line of the sentence, or its first words, for messages."""
         return str(self.origin) if self.origin else f"sentence {' '.join(self.words[:5])!r}"
 
     @property
     def labeled(self) -> bool:
-        """Whether someone looked for entities here."""
+        """Whether the sentence is annotated, even if it has no entities."""
         return self.spans is not None
 
     def words_of(self, span: Span) -> tuple[str, ...]:
@@ -82,7 +112,7 @@ class Sentence:
         return self.words[span.start : span.end]
 
     def laid_out(self) -> Layout:
-        """The text the sentence was cut from; its words joined by blanks where there is none."""
+        """The layout; if there is none, the words joined by spaces."""
         if self.layout is not None:
             return self.layout
         offsets, position = [], 0
@@ -91,8 +121,16 @@ class Sentence:
             position += len(word) + 1
         return Layout(" ".join(self.words), tuple(offsets))
 
+    def with_spans(self, spans: tuple[Span, ...] | None) -> Sentence:
+        """A copy with other entities and without ``tags``, which described the old ones.
+
+        >>> Sentence(("Paris",), tags=("O",)).with_spans((Span(0, 1, "LOC"),)).tags is None
+        True
+        """
+        return replace(self, spans=spans, tags=None)
+
     def relabeled(self, new_labels: Mapping[str, str | None]) -> Sentence:
-        """The sentence with entity types renamed; a type mapped to None is no entity any more.
+        """A copy with labels renamed, and without the entities whose label is mapped to None.
 
         >>> paris = Sentence(("Paris",), (Span(0, 1, "location"),))
         >>> paris.relabeled({"location": "LOC"}).spans
@@ -102,12 +140,12 @@ class Sentence:
             return self
         renamed = ((span, new_labels.get(span.label, span.label)) for span in self.spans)
         spans = tuple(replace(span, label=label) for span, label in renamed if label is not None)
-        return replace(self, spans=spans)
+        return self if spans == self.spans else self.with_spans(spans)
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A tag that its scheme does not allow in its place, and how it was read."""
+    """A tag that its scheme does not allow at its position, and the tag it was read as."""
 
     place: str
     found: str
@@ -119,10 +157,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class ReadingNotes:
-    """What a reader met besides sentences.
+    """What a reader noticed in a corpus besides its sentences.
 
-    ``scheme`` is None where the corpus has no tags. ``repairs`` counts all repaired tags,
-    ``repair_examples`` holds the first of them.
+    ``documents`` counts ``-DOCSTART-`` lines, ``empty_sentences`` skipped records without words.
+    ``scheme`` is the tag scheme, None if the corpus has no tags. ``repairs`` counts all repaired
+    tags, ``repair_examples`` holds the first of them.
     """
 
     documents: int = 0
@@ -134,7 +173,23 @@ class ReadingNotes:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Sentences in their order; equal to another corpus with the same sentences."""
+    """A sequence of sentences. Corpora with equal sentences are equal.
+
+    ``read_corpus`` makes one from a file; in Python it is made from sentences.
+
+    Args:
+        sentences: The sentences in order.
+        source: The file or data set it was read from; None if it was made in Python.
+        notes: What the reader noticed, such as the tag scheme.
+
+    >>> corpus = Corpus((Sentence(("Paris",), (Span(0, 1, "LOC"),)), Sentence(("Yes", "!"), ())))
+    >>> corpus
+    <Corpus corpus: 2 sentences, 1 entities>
+    >>> corpus.n_words, corpus.entities_by_label
+    (3, {'LOC': 1})
+    >>> corpus[0].words
+    ('Paris',)
+    """
 
     sentences: tuple[Sentence, ...]
     source: str | None = field(default=None, compare=False)
@@ -155,31 +210,38 @@ class Corpus:
 
     @property
     def name(self) -> str:
-        """What to call the corpus in messages."""
+        """The name of the corpus in messages: its source, or ``corpus``."""
         return self.source or "corpus"
 
     @property
     def labeled(self) -> bool:
-        """Whether every sentence is marked."""
+        """Whether every sentence is annotated."""
         return all(sentence.labeled for sentence in self.sentences)
 
     @property
     def n_words(self) -> int:
-        """Words of all sentences."""
+        """Number of words."""
         return sum(len(sentence.words) for sentence in self.sentences)
 
     @property
     def entities_by_label(self) -> dict[str, int]:
-        """How many entities of each type, in alphabetical order of the types."""
+        """Number of entities of each label, labels in alphabetical order."""
         spans = (span for sentence in self.sentences for span in sentence.spans or ())
         return dict(sorted(Counter(span.label for span in spans).items()))
 
     @property
     def n_entities(self) -> int:
-        """Entities of all types."""
+        """Number of entities of all labels."""
         return sum(self.entities_by_label.values())
 
     def relabeled(self, new_labels: Mapping[str, str | None]) -> Corpus:
-        """The corpus with entity types renamed or, where mapped to None, dropped."""
+        """A copy with labels renamed, and without the entities whose label is mapped to None.
+
+        >>> corpus = Corpus((Sentence(("Paris",), (Span(0, 1, "location"),)),))
+        >>> corpus.relabeled({"location": "LOC"}).entities_by_label
+        {'LOC': 1}
+        >>> corpus.relabeled({"location": None}).entities_by_label
+        {}
+        """
         sentences = tuple(sentence.relabeled(new_labels) for sentence in self.sentences)
         return replace(self, sentences=sentences)

@@ -1,4 +1,4 @@
-"""Cuts sentences into the pieces and windows that an encoder reads."""
+"""Cuts sentences into windows of subword pieces for an encoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SpecialPieces:
-    """The pieces of a vocabulary that stand for no text."""
+    """The ids of the special pieces of a vocabulary. ``mask`` is None if there is none."""
 
     start: int
     end: int
@@ -31,12 +31,14 @@ class SpecialPieces:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a sentence that an encoder reads at once.
+    """A part of a sentence that is one input of the encoder.
 
-    ``piece_ids`` begin and end with the special pieces; the pieces between them are those of the
-    sentence from ``start`` on, and ``words`` holds the position in the sentence of the word of
-    each. ``scored`` holds the positions in ``piece_ids`` of the first pieces of the words whose
-    tags are read off this window.
+    Args:
+        piece_ids: The special start piece, the pieces of the sentence from ``start`` on, and the
+            special end piece.
+        start: Position of the first piece in the sentence.
+        words: For each piece of the sentence, the position of its word in the sentence.
+        scored: Positions in ``piece_ids`` of the first pieces of the words that this window tags.
     """
 
     piece_ids: tuple[int, ...]
@@ -49,17 +51,16 @@ class Window:
 
     @property
     def scored_words(self) -> tuple[int, ...]:
-        """The words whose tags are read off this window."""
+        """The words that this window tags."""
         return tuple(self.words[position - 1] for position in self.scored)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Windows padded to the longest of them, and where to find each word of their sentences.
+    """Padded windows of some sentences, and the position of each word in them.
 
     *Shape:* ``piece_ids`` and ``attention`` (windows, pieces); the others (words,), with the words
-    in the order of the sentences: the window and the piece a word's tag is read off, and its
-    sentence.
+    in the order of the sentences: the window and the piece that tag the word, and its sentence.
     """
 
     piece_ids: IntArray
@@ -71,10 +72,10 @@ class Batch:
 
 
 class WindowCutter:
-    """Turns sentences into windows with a given tokenizer.
+    """Cuts sentences into windows with a tokenizer.
 
-    The paper reads at most 128 pieces at once; a longer sentence goes on in a window that begins
-    with the last 64 pieces of the one before.
+    In the paper a window has at most 128 pieces, including the two special ones. A longer sentence
+    continues in a window that begins with the last 64 pieces of the window before.
     """
 
     def __init__(
@@ -82,28 +83,28 @@ class WindowCutter:
         tokenizer: Tokenizer,
         special: SpecialPieces,
         *,
-        longest: int = 128,
+        max_length: int = 128,
         overlap: int = 64,
     ) -> None:
-        if not 0 <= overlap < longest - 2:
+        if not 0 <= overlap < max_length - 2:
             raise SettingsError(
-                f"windows of {longest} pieces, two of them special, need an overlap of 0 to "
-                f"{longest - 3}, found {overlap}"
+                f"expected an overlap from 0 to {max_length - 3} for windows of {max_length} "
+                f"pieces, two of them special, found {overlap}"
             )
         self.special = special
-        self._not_text = frozenset({special.start, special.end, special.pad, special.mask})
+        self._special_ids = frozenset({special.start, special.end, special.pad, special.mask})
         self._tokenizer = for_single_words(tokenizer)
-        self._room = longest - 2
+        self._room = max_length - 2
         self._overlap = overlap
 
     @property
     def identity(self) -> str:
-        """A digest of all that the windows depend on besides the words."""
-        plan = f"{self.special} {self._room} {self._overlap} {self._tokenizer.to_str()}"
-        return hashlib.sha256(plan.encode()).hexdigest()
+        """A digest of everything besides the words that the windows depend on."""
+        configuration = f"{self.special} {self._room} {self._overlap} {self._tokenizer.to_str()}"
+        return hashlib.sha256(configuration.encode()).hexdigest()
 
     def windows(self, sentences: Sequence[Sentence]) -> list[tuple[Window, ...]]:
-        """The windows of each sentence; every word is scored in exactly one."""
+        """The windows of each sentence. Every word is tagged by exactly one window."""
         return [
             tuple(self._cut(pieces, words)) for pieces, words in self._pieces_and_words(sentences)
         ]
@@ -111,7 +112,7 @@ class WindowCutter:
     def _pieces_and_words(
         self, sentences: Sequence[Sentence]
     ) -> Iterator[tuple[list[int], list[int]]]:
-        """The pieces of each sentence, and for each piece its word."""
+        """The pieces of each sentence, and the word of each piece."""
         encodings = self._tokenizer.encode_batch(
             [list(sentence.words) for sentence in sentences],
             is_pretokenized=True,
@@ -119,9 +120,9 @@ class WindowCutter:
         )
         for sentence, encoding in zip(sentences, encodings, strict=True):
             pieces, words = encoding.ids, [word for word in encoding.word_ids if word is not None]
-            if not self._not_text.isdisjoint(pieces):  # what looks like a special piece is text
+            if not self._special_ids.isdisjoint(pieces):  # a word spelled like a special piece
                 unknown = self.special.unknown
-                pieces = [unknown if piece in self._not_text else piece for piece in pieces]
+                pieces = [unknown if piece in self._special_ids else piece for piece in pieces]
             if len(set(words)) < len(sentence.words) or len(words) < len(pieces):
                 yield self._filled(pieces, encoding.word_ids, len(sentence.words))
             else:
@@ -130,30 +131,30 @@ class WindowCutter:
     def _filled(
         self, pieces: list[int], words: list[int | None], n_words: int
     ) -> tuple[list[int], list[int]]:
-        """Give the unknown piece to words that have none, as invisible characters do."""
+        """Give the unknown piece to words without pieces, such as invisible characters."""
         pieces_of_word: list[list[int]] = [[] for _ in range(n_words)]
         for piece, word in zip(pieces, words, strict=True):
             if word is not None:
                 pieces_of_word[word].append(piece)
-        filled = [own or [self.special.unknown] for own in pieces_of_word]
+        filled = [word_pieces or [self.special.unknown] for word_pieces in pieces_of_word]
         return (
-            [piece for own in filled for piece in own],
-            [word for word, own in enumerate(filled) for _ in own],
+            [piece for word_pieces in filled for piece in word_pieces],
+            [word for word, word_pieces in enumerate(filled) for _ in word_pieces],
         )
 
     def _cut(self, pieces: list[int], words: list[int]) -> Iterator[Window]:
-        """One sentence's windows; a word is scored where most pieces stand around its first."""
-        firsts = [i for i, word in enumerate(words) if i == 0 or words[i - 1] != word]
+        """The windows of a sentence. A word is tagged by the window with most context around it."""
+        first_pieces = [i for i, word in enumerate(words) if i == 0 or words[i - 1] != word]
         ranges = _window_ranges(len(pieces), self._room, self._overlap)
-        scored_in: list[list[int]] = [[] for _ in ranges]
-        for first in firsts:
-            scored_in[_best_window(first, ranges, len(pieces))].append(first)
-        for (start, end), scored in zip(ranges, scored_in, strict=True):
+        scored_pieces: list[list[int]] = [[] for _ in ranges]
+        for first_piece in first_pieces:
+            scored_pieces[_best_window(first_piece, ranges, len(pieces))].append(first_piece)
+        for (start, end), scored in zip(ranges, scored_pieces, strict=True):
             yield Window(
                 piece_ids=(self.special.start, *pieces[start:end], self.special.end),
                 start=start,
                 words=tuple(words[start:end]),
-                scored=tuple(first - start + 1 for first in scored),
+                scored=tuple(first_piece - start + 1 for first_piece in scored),
             )
 
 
@@ -166,9 +167,9 @@ def _window_ranges(n_pieces: int, room: int, overlap: int) -> list[tuple[int, in
 
 
 def _best_window(piece: int, ranges: Sequence[tuple[int, int]], n_pieces: int) -> int:
-    """The window with most pieces on the poorer side of a piece; the first of equals.
+    """The window with most context on the shorter side of a piece; of equals, the first.
 
-    Where a window ends with the sentence, nothing is missing on that side.
+    Where a window starts or ends with the sentence, the context on that side is complete.
     """
 
     def context(window: tuple[int, int]) -> int:
@@ -183,15 +184,15 @@ def _best_window(piece: int, ranges: Sequence[tuple[int, int]], n_pieces: int) -
 
 
 def batch_of(windows: Sequence[Sequence[Window]], pad: int) -> Batch:
-    """Pad the windows of some sentences to the longest of them."""
-    flat = [window for own in windows for window in own]
+    """Make a batch of the windows of some sentences, padded to the longest window."""
+    flat = [window for sentence_windows in windows for window in sentence_windows]
     longest = max(len(window) for window in flat)
     piece_ids = np.full((len(flat), longest), pad, dtype=np.int64)  # (windows, pieces)
     attention = np.zeros((len(flat), longest), dtype=np.int64)  # (windows, pieces)
     places: list[tuple[int, int, int, int]] = []
     row = 0
-    for sentence, own in enumerate(windows):
-        for window in own:
+    for sentence, sentence_windows in enumerate(windows):
+        for window in sentence_windows:
             piece_ids[row, : len(window)] = window.piece_ids
             attention[row, : len(window)] = 1
             scored = zip(window.scored_words, window.scored, strict=True)
@@ -203,15 +204,15 @@ def batch_of(windows: Sequence[Sequence[Window]], pad: int) -> Batch:
 
 
 def for_single_words(tokenizer: Tokenizer) -> Tokenizer:
-    """A copy that treats every word alike wherever it stands, and never cuts or pads.
+    """A copy that gives a word the same pieces at every position, and never truncates or pads.
 
-    Byte-level tokenizers and some SentencePiece ones mark a word only behind a blank, which
-    single words do not have.
+    Byte-level tokenizers and some SentencePiece ones mark the start of a word only after a space,
+    which single words do not have.
     """
-    plan = json.loads(tokenizer.to_str())
-    plan["truncation"] = plan["padding"] = None
-    _mark_every_word(plan.get("pre_tokenizer"))
-    copy = Tokenizer.from_str(json.dumps(plan))
+    configuration = json.loads(tokenizer.to_str())
+    configuration["truncation"] = configuration["padding"] = None
+    _mark_every_word(configuration.get("pre_tokenizer"))
+    copy = Tokenizer.from_str(json.dumps(configuration))
     copy.encode_special_tokens = True
     return copy
 

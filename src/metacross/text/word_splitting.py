@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from metacross.text.sentence import Layout
 
-# Scripts written without blanks, in which every character is a word of its own.
+# Scripts written without spaces. Every character is treated as a word.
 _CHARACTER_SCRIPTS = (
     (0x2E80, 0x2FDF),  # radicals
     (0x3005, 0x3007),  # iteration mark, closing mark, zero
@@ -21,23 +21,25 @@ _CHARACTER_SCRIPTS = (
     (0xFF66, 0xFF9F),  # half-width Katakana
     (0x20000, 0x323AF),
 )
-_WHOLE = re.compile(
-    r"https?://[^\s<>\"]*[\w/]"  # addresses
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_UNSPLIT = re.compile(
+    r"https?://[^\s<>\"]*[\w/]"  # URLs
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail addresses
     r"|\d+(?:[.,:/]\d+)+"  # 1,000.50  20:15  3/4
     r"|(?:[^\W\d_]\.){2,}"  # U.S.
 )
-_JOINERS = frozenset("-'’‐‑·_")  # within a word when letters stand on both sides
+_JOINERS = frozenset("-'’‐‑·_")  # part of a word between two letters
 _APOSTROPHES = "'’"
-# Where an apostrophe ends a word (l' Union) and where it begins one (bank 's).
+# Languages in which an apostrophe ends a word: l' Union. In English it starts one: bank 's.
 _ELIDING_LANGUAGES = frozenset({"fr", "it", "ca", "oc"})
 _NO_ELISION = re.compile(r"(?<=aujourd)['’](?=hui)", re.IGNORECASE)
 _ENGLISH_CLITIC = re.compile(rf"(?:n[{_APOSTROPHES}]t|[{_APOSTROPHES}](?:s|re|ve|ll|d|m))$", re.I)
 
 
 def split_text(text: str, language: str | None = None) -> Layout:
-    """Find the words of a text: blanks and punctuation part them; Han and Kana characters are
-    words of their own. ``language`` decides about apostrophes (English, French, Italian, Catalan).
+    """Split a text into words and punctuation marks.
+
+    Every Han or Kana character is a word. ``language`` decides how words with an apostrophe are
+    split (English, French, Italian, Catalan, Occitan).
 
     >>> layout = split_text("L'ONU, à New York.", language="fr")
     >>> [layout.text[start:end] for start, end in layout.offsets]
@@ -47,7 +49,7 @@ def split_text(text: str, language: str | None = None) -> Layout:
 
 
 def is_character_script(character: str) -> bool:
-    """Whether a character is of a script in which each is a word."""
+    """Whether a character belongs to a script in which every character is treated as a word."""
     code = ord(character)
     return code >= 0x2E80 and any(first <= code <= last for first, last in _CHARACTER_SCRIPTS)
 
@@ -59,21 +61,21 @@ def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
         if character.isspace():
             position += 1
             continue
-        whole = _WHOLE.match(text, position)
-        if whole:
-            yield position, whole.end()
-            position = whole.end()
+        unsplit = _UNSPLIT.match(text, position)
+        if unsplit:
+            yield position, unsplit.end()
+            position = unsplit.end()
         elif is_character_script(character) or not _is_word_character(character):
             yield position, position + 1
             position += 1
         else:
             end = _end_of_word(text, position)
-            yield from _parted_at_apostrophes(text, position, end, language)
+            yield from _split_at_apostrophes(text, position, end, language)
             position = end
 
 
 def _is_word_character(character: str) -> bool:
-    """Letters, marks, digits, and the invisible ones; not punctuation, symbols or blanks."""
+    """Letters, marks, digits and control characters; not punctuation, symbols or separators."""
     return unicodedata.category(character)[0] in "LMNC" and not is_character_script(character)
 
 
@@ -88,7 +90,7 @@ def _end_of_word(text: str, start: int) -> int:
     return end
 
 
-def _parted_at_apostrophes(
+def _split_at_apostrophes(
     text: str, start: int, end: int, language: str | None
 ) -> Iterator[tuple[int, int]]:
     word = text[start:end]

@@ -1,23 +1,23 @@
-"""Writes sentences to files that read back equal."""
+"""Writes corpora to files that read back equal."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from metacross.errors import DataError
+from metacross.text.atomic_files import atomic_path
 from metacross.text.conll import DOCUMENT_START
 from metacross.text.sentence import Sentence
 from metacross.text.tags import Scheme, tags_from_spans
 
 
 def conll_lines(sentence: Sentence, scheme: Scheme = Scheme.IOB2) -> str:
-    r"""A sentence as tab-parted lines of word and tag, of the word alone where it is unlabeled,
-    and a blank line.
+    r"""A sentence as CoNLL: a line of word, tab and tag per word, and a blank line at the end.
+
+    A sentence without annotation has words only.
 
     >>> conll_lines(Sentence(("Ginebra",), ()))
     'Ginebra\tO\n\n'
@@ -32,23 +32,23 @@ def conll_lines(sentence: Sentence, scheme: Scheme = Scheme.IOB2) -> str:
 
 
 def _check_writable(word: str, sentence: Sentence) -> None:
-    """Some words cannot stand in a column file without changing when read."""
-    alone = sentence.spans is None
+    """Reject words that would not read back equal from a column file."""
+    one_column = sentence.spans is None
     if (
         not word
         or "\n" in word
         or "\t" in word
         or word.startswith(DOCUMENT_START)
-        or (alone and (" " in word or word.endswith("\r")))
+        or (one_column and (" " in word or word.endswith("\r")))
     ):
         raise DataError(
             f"{sentence.place}: the word {word[:40]!r} cannot be written as CoNLL; "
-            f"write JSON lines instead (a file name that ends in .jsonl)"
+            f"write JSON lines instead, to a file with the suffix .jsonl"
         )
 
 
 def json_record(sentence: Sentence) -> dict[str, Any]:
-    """A sentence as JSON: tokens, tags, and entities with word and character offsets."""
+    """A sentence as a JSON object: tokens, tags, and entities with word and character offsets."""
     layout = sentence.laid_out()
     record: dict[str, Any] = {"tokens": list(sentence.words)}
     if sentence.spans is not None:
@@ -76,16 +76,34 @@ def json_record(sentence: Sentence) -> dict[str, Any]:
 
 
 def json_line(sentence: Sentence) -> str:
-    """A sentence as a line of JSON, with its end."""
+    """A sentence as a line of JSON, with its line feed."""
     return json.dumps(json_record(sentence), ensure_ascii=False) + "\n"
 
 
 def write_corpus(
     sentences: Iterable[Sentence], path: str | Path, *, scheme: Scheme = Scheme.IOB2
 ) -> None:
-    """Write JSON lines where the name ends in ``.jsonl`` or ``.json``, CoNLL elsewhere.
+    """Write sentences to a file that ``read_corpus`` reads back equal.
 
-    The file appears whole or not at all.
+    The file appears completely or not at all.
+
+    Args:
+        sentences: A corpus or other sentences.
+        path: The file. The suffixes ``.jsonl``, ``.ndjson`` and ``.json`` mean JSON lines, all
+            others CoNLL columns.
+        scheme: Tag scheme of a CoNLL file. ``IO`` merges adjacent entities with the same label.
+
+    Raises:
+        DataError: The file cannot be written, or a word cannot be written as CoNLL.
+
+    >>> import pathlib, tempfile
+    >>> from metacross.text.sentence import Span
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "es.conll"
+    >>> write_corpus([Sentence(("Ana", "Ruiz"), (Span(0, 2, "PER"),))], path)
+    >>> print(path.read_text().expandtabs(), end="")
+    Ana     B-PER
+    Ruiz    I-PER
+    <BLANKLINE>
     """
     path = Path(path)
     as_json = path.suffix.lower() in (".jsonl", ".json", ".ndjson")
@@ -94,22 +112,15 @@ def write_corpus(
 
 
 def write_atomically(path: Path, pieces: Iterable[str]) -> None:
-    """Write text under another name first, so that the file is never there half."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write pieces of text to a UTF-8 file that appears completely or not at all."""
     try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            atomic_path(path) as temporary,
+            temporary.open("w", encoding="utf-8", newline="\n") as file,
+        ):
             for number, piece in enumerate(pieces):
                 if number == 0 and piece.startswith("\ufeff"):
-                    file.write("\ufeff")  # readers take the first one for a byte-order mark
+                    file.write("\ufeff")  # a reader drops the first one as a byte-order mark
                 file.write(piece)
-        unfinished.replace(path)
-    except OSError as problem:
-        raise DataError(f"{path}: cannot be written: {problem.strerror}") from problem
-    finally:
-        discard(unfinished)
-
-
-def discard(path: Path) -> None:
-    """Remove what is left of a file that could not be finished, if anything is."""
-    with contextlib.suppress(OSError):
-        path.unlink()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error

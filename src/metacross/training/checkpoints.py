@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from metacross.adaptation.optimizers import Adam
 from metacross.errors import RunError
-from metacross.text.writing import discard
+from metacross.text.atomic_files import atomic_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +121,14 @@ def write_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
     """Write a file atomically, so that it survives a crash or power failure."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(contiguous, unfinished, metadata)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        with atomic_path(path) as temporary:
+            save_file(contiguous, temporary, metadata)
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
     except (OSError, SafetensorError) as problem:
-        discard(unfinished)
         raise RunError(
             f"{path}: cannot be written ({problem}); earlier checkpoints are intact"
         ) from problem

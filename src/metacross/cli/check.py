@@ -1,0 +1,150 @@
+"""The command ``check``: statistics and problems of corpora."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from metacross.cli import output
+from metacross.cli.options import CorpusReader, JsonOption, with_read_options
+from metacross.errors import MetacrossError
+from metacross.text.corpus_summary import CorpusOverlap, CorpusSummary, overlaps, summarize
+from metacross.text.known_datasets import KnownDataset
+
+
+@with_read_options
+def check_command(
+    files: Annotated[list[str], typer.Argument(help="Corpora: files or hub:NAME@SPLIT.")],
+    *,
+    reader: CorpusReader,
+    as_json: JsonOption = False,
+) -> None:
+    """Show statistics and problems of corpora.
+
+    For known data sets the published sizes are shown too. Of several corpora, shared sentences
+    and different entity types are shown.
+    """
+    corpora, errors = [], []
+    for file in files:
+        try:
+            corpora.append(reader.read(file))
+        except MetacrossError as error:
+            errors.append(error)
+    summaries, corpus_overlaps = [summarize(corpus) for corpus in corpora], overlaps(corpora)
+    if as_json:
+        output.show_json(_check_json(summaries, corpus_overlaps))
+    else:
+        for summary in summaries:
+            _show_summary(summary)
+        for overlap in corpus_overlaps:
+            _show_overlap(overlap)
+    for file_error in errors:
+        output.show_error(file_error)
+    if errors:
+        raise typer.Exit(1)
+
+
+def _check_json(
+    summaries: list[CorpusSummary], corpus_overlaps: list[CorpusOverlap]
+) -> dict[str, Any]:
+    return {
+        "files": [_summary_json(summary) for summary in summaries],
+        "overlaps": [
+            {
+                "files": [overlap.first.name, overlap.second.name],
+                "shared_sentences": overlap.shared_sentences,
+                "labels_only_in_first": list(overlap.only_in_first),
+                "labels_only_in_second": list(overlap.only_in_second),
+            }
+            for overlap in corpus_overlaps
+        ],
+    }
+
+
+def _summary_json(summary: CorpusSummary) -> dict[str, Any]:
+    corpus = summary.corpus
+    return {
+        "file": corpus.name,
+        "sentences": len(corpus),
+        "documents": corpus.notes.documents,
+        "words": corpus.n_words,
+        "labeled": corpus.labeled,
+        "entities": corpus.n_entities,
+        "entities_by_label": corpus.entities_by_label,
+        "scheme": corpus.notes.scheme,
+        "repairs": corpus.notes.repairs,
+        "empty_sentences": corpus.notes.empty_sentences,
+        "longest_sentence": {"words": summary.longest, "place": summary.longest_place},
+        "sentences_without_entities": summary.without_entities,
+        "duplicates": summary.duplicates,
+        "problems": list(summary.problems),
+        "published": summary.published and _published_json(summary.published),
+    }
+
+
+def _published_json(published: KnownDataset) -> dict[str, Any]:
+    return {
+        "title": published.title,
+        "language": published.language,
+        "split": published.split,
+        "sentences": published.sentences,
+        "entities": published.entities,
+        "counts_documents": published.counts_documents,
+    }
+
+
+def _show_summary(summary: CorpusSummary) -> None:
+    corpus, notes = summary.corpus, summary.corpus.notes
+    table = Table.grid(padding=(0, 2))
+    documents = f" in {notes.documents:,} documents" if notes.documents else ""
+    table.add_row("  sentences", f"{len(corpus):,}{documents}")
+    table.add_row("  words", f"{corpus.n_words:,}")
+    if corpus.labeled:
+        by_label = "  ".join(f"{label} {n:,}" for label, n in corpus.entities_by_label.items())
+        table.add_row("  entities", escape(f"{corpus.n_entities:,}   {by_label}"))
+        table.add_row("  no entities", f"{summary.without_entities:,} sentences")
+        repairs = f"{notes.repairs:,} tags repaired" if notes.repairs else "no tags repaired"
+        table.add_row("  tag scheme", f"{notes.scheme or 'character spans'}, {repairs}")
+    else:
+        table.add_row("  entities", "not annotated")
+    table.add_row("  longest", escape(f"{summary.longest:,} words ({summary.longest_place})"))
+    table.add_row("  duplicates", f"{summary.duplicates:,} sentences")
+    if summary.published is not None:
+        table.add_row("  published", _published_line(summary, summary.published))
+    output.show(f"[bold]{escape(corpus.name)}[/bold]")
+    output.show(table)
+    for problem in summary.problems:
+        output.show_plain(f"  {problem}")
+
+
+def _published_line(summary: CorpusSummary, published: KnownDataset) -> str:
+    more_sentences = summary.comparable_sentences - published.sentences
+    more_entities = summary.corpus.n_entities - published.entities
+    line = (
+        f"{published.sentences:,} sentences ({_difference(more_sentences)}), "
+        f"{published.entities:,} entities ({_difference(more_entities)}): "
+        f"{published.title} {published.language} {published.split}"
+    )
+    if published.counts_documents and not summary.corpus.notes.documents:
+        line += "; its sentences include -DOCSTART- lines, and this file has none"
+    return line
+
+
+def _difference(number: int) -> str:
+    return "equal" if number == 0 else f"here {number:+,}"
+
+
+def _show_overlap(overlap: CorpusOverlap) -> None:
+    findings = []
+    if overlap.shared_sentences:
+        findings.append(f"{overlap.shared_sentences:,} sentences of the second are in the first")
+    if overlap.only_in_first:
+        findings.append(f"only the first has {', '.join(overlap.only_in_first)}")
+    if overlap.only_in_second:
+        findings.append(f"only the second has {', '.join(overlap.only_in_second)}")
+    if findings:
+        names = f"{overlap.first.name} and {overlap.second.name}"
+        output.show_plain(f"{names}: {'; '.join(findings)}")
