@@ -87,14 +87,14 @@ def labeled(gold, qualities, rng):
     ]
 
 
-def cell_of(gold, sentences, *, system, seed=0, fraction="zero-shot", training=FACTS):
+def cell_of(gold, sentences, *, system, seed=0, fraction=0.0, training=FACTS):
     target = gold[0].language
     modes = {
         mode: counts_of(score(gold, predicted_corpus(gold, sentences, mode)))
         for mode in sentences[0].spans
     }
     return Result(
-        key=f"{system}-{seed}-{target}-{fraction.rstrip('%')}",
+        key=f"{system}-{seed}-{target}-{fraction}",
         system=system,
         seed=seed,
         target=target,
@@ -137,7 +137,7 @@ def made_up_study(folder, *, keep=True, exclude=(), seeds=(0, 1)):
     study.folder.mkdir(parents=True, exist_ok=True)
     if keep:
         study.add_corpus(digest_of("source"), SOURCE)
-    for fraction in ("zero-shot", "2%"):
+    for fraction in (0.0, 0.02):
         for target in ("es", "zh"):
             gold = gold_corpus(target)
             if keep:
@@ -162,7 +162,7 @@ def made_up_study(folder, *, keep=True, exclude=(), seeds=(0, 1)):
     return study
 
 
-def found_cell(study, system, target, seed, fraction="zero-shot"):
+def found_cell(study, system, target, seed, fraction=0.0):
     place = (system, target, seed, fraction)
     return next(c for c in study.results() if (c.system, c.target, c.seed, c.fraction) == place)
 
@@ -188,7 +188,7 @@ def texts(row):
 
 def test_a_score_is_the_mean_and_the_sample_s_deviation_over_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
+    table = score_table(ResultsGrid.of(study.results()), 0.0)
     assert table.headings == ("system", "es", "zh", "average")
     by_target = {}
     for target in ("es", "zh"):
@@ -203,7 +203,7 @@ def test_a_score_is_the_mean_and_the_sample_s_deviation_over_seeds(tmp_path):
 
 def test_one_seed_has_no_spread(tmp_path):
     study = made_up_study(tmp_path, seeds=(3,))
-    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
+    table = score_table(ResultsGrid.of(study.results()), 0.0)
     expected = f"{f1_by_hand(found_cell(study, 'base', 'es', 3)):.1f}"
     assert texts(row_of(table, "base"))[0] == expected
     assert "±" not in (write_report(study, "t").parent / "report.md").read_text()
@@ -211,7 +211,7 @@ def test_one_seed_has_no_spread(tmp_path):
 
 def test_the_paper_s_figures_stand_under_the_same_system_setting_and_target(tmp_path):
     grid = ResultsGrid.of(made_up_study(tmp_path).results())
-    zero_shot, low = score_table(grid, "zero-shot"), score_table(grid, "2%")
+    zero_shot, low = score_table(grid, 0.0), score_table(grid, 0.02)
     names = [row.name for row in zero_shot.rows]
     assert names[2:4] == ["ours", "ours, paper (mBERT; its test sets)"]
     assert texts(zero_shot.rows[3]) == ["76.75", "77.89", f"{(76.75 + 77.89) / 2:.2f}"]
@@ -221,7 +221,7 @@ def test_the_paper_s_figures_stand_under_the_same_system_setting_and_target(tmp_
     assert not any("without-masking, paper" in row.name for row in low.rows)
 
 
-@pytest.mark.parametrize("fraction", ["zero-shot", "1%", "2%", "5%"])
+@pytest.mark.parametrize("fraction", [0.0, 0.01, 0.02, 0.05])
 @pytest.mark.parametrize("system", ["base", "ours"])
 def test_the_paper_s_printed_averages_are_those_of_its_targets(fraction, system):
     row = paper_row(fraction, system)
@@ -231,24 +231,24 @@ def test_the_paper_s_printed_averages_are_those_of_its_targets(fraction, system)
 
 
 def test_a_system_that_the_paper_does_not_have_has_no_row_of_it():
-    assert paper_row("zero-shot", "mine") is None
-    assert paper_row("5%", "without-masking") is None
+    assert paper_row(0.0, "mine") is None
+    assert paper_row(0.05, "without-masking") is None
 
 
 def test_the_average_is_over_the_targets_that_all_systems_have(tmp_path):
-    gone = [("zero-shot", "base", "zh", seed) for seed in (0, 1)]
+    gone = [(0.0, "base", "zh", seed) for seed in (0, 1)]
     study = made_up_study(tmp_path, exclude=gone)
     grid = ResultsGrid.of(study.results())
-    assert grid.shared_targets("zero-shot") == ["es"]
-    assert average(grid, "zero-shot", "ours") == spread(grid.at("zero-shot", "ours", "es"))
-    table = score_table(grid, "zero-shot")
+    assert grid.shared_targets(0.0) == ["es"]
+    assert average(grid, 0.0, "ours") == spread(grid.at(0.0, "ours", "es"))
+    table = score_table(grid, 0.0)
     assert texts(row_of(table, "base"))[1] == "–"
     assert "Average over es." in table.caption
 
 
 def test_fewer_seeds_than_elsewhere_are_told(tmp_path):
-    study = made_up_study(tmp_path, exclude=[("zero-shot", "ours", "es", 1)])
-    table = score_table(ResultsGrid.of(study.results()), "zero-shot")
+    study = made_up_study(tmp_path, exclude=[(0.0, "ours", "es", 1)])
+    table = score_table(ResultsGrid.of(study.results()), 0.0)
     assert texts(row_of(table, "ours"))[0].endswith("(1 of 2 seeds)")
     assert spread_entry(Spread(50.0, None, 1), expected_seeds=1).text == "50.0"
 
@@ -259,7 +259,7 @@ def test_what_was_measured_last_counts(tmp_path):
     new = found_cell(study, "base", "es", 0).model_copy(update={"system": "ours", "key": "again"})
     grid = ResultsGrid.of([*study.results(), new])
     assert grid.replaced == 1
-    assert grid.at("zero-shot", "ours", "es")[0] == new != old
+    assert grid.at(0.0, "ours", "es")[0] == new != old
 
 
 # Significance
@@ -280,17 +280,17 @@ def test_systems_are_compared_by_counts_summed_over_paired_seeds(tmp_path):
     for system in ("ours", "without-masking"):
         ours = summed_by_hand(study, system, "es", "adapted")
         expected = compare(ours, summed_by_hand(study, "base", "es", "plain"))
-        results = grid.at("zero-shot", system, "es"), grid.at("zero-shot", "base", "es")
+        results = grid.at(0.0, system, "es"), grid.at(0.0, "base", "es")
         assert compared_systems(stored, *results) == expected
-        entry = row_of(difference_table(grid, stored, "zero-shot"), system).entries[0]
+        entry = row_of(difference_table(grid, stored, 0.0), system).entries[0]
         assert p_text(expected.p_value) in entry.text
         assert ("n.s." in entry.text) == (expected.p_value >= 0.05)
         assert ("n.s." in entry.markup) == (expected.p_value >= 0.05)
 
 
 def test_a_difference_is_the_mean_over_the_seeds_that_both_have(tmp_path):
-    study = made_up_study(tmp_path, exclude=[("zero-shot", "base", "es", 1)])
-    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), "zero-shot")
+    study = made_up_study(tmp_path, exclude=[(0.0, "base", "es", 1)])
+    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), 0.0)
     ours, base = (found_cell(study, system, "es", 0) for system in ("ours", "base"))
     assert texts(row_of(table, "ours"))[0].startswith(
         f"{f1_by_hand(ours) - f1_by_hand(base):+.1f} "
@@ -303,14 +303,14 @@ def test_readings_are_compared_over_all_seeds(tmp_path):
     expected = compare(
         summed_by_hand(study, "ours", "zh", "adapted"), summed_by_hand(study, "ours", "zh", "plain")
     )
-    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "zh")
+    results = ResultsGrid.of(study.results()).at(0.0, "ours", "zh")
     assert compared_modes(StoredPredictions(study), results) == expected
 
 
 def test_other_corpora_are_not_compared(tmp_path):
     study = made_up_study(tmp_path)
     grid = ResultsGrid.of(study.results())
-    spanish, chinese = (grid.at("zero-shot", "ours", target) for target in ("es", "zh"))
+    spanish, chinese = (grid.at(0.0, "ours", target) for target in ("es", "zh"))
     assert compared_systems(StoredPredictions(study), spanish, chinese) is None
 
 
@@ -367,7 +367,7 @@ def test_quarters_by_hand(tmp_path):
 
 def test_quarters_sum_the_counts_of_the_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "es")
+    results = ResultsGrid.of(study.results()).at(0.0, "ours", "es")
     quarters = quarters_of(StoredPredictions(study), results)
     kept = [study.sentences(result) for result in results.values()]
     similarity = [
@@ -398,7 +398,7 @@ def test_without_neighbors_there_are_no_quarters(tmp_path):
 
 def test_f1_by_type_is_the_mean_over_seeds(tmp_path):
     study = made_up_study(tmp_path)
-    results = ResultsGrid.of(study.results()).at("zero-shot", "ours", "es")
+    results = ResultsGrid.of(study.results()).at(0.0, "ours", "es")
     counts = [result.modes["adapted"]["LOC"] for result in results.values()]
     expected = np.mean([200 * own.correct / (own.predicted + own.gold) for own in counts])
     assert mean_type_f1(results, "LOC") == pytest.approx(expected)
@@ -614,7 +614,7 @@ def test_names_from_the_results_are_text_not_markup(tmp_path):
     result = cell_of(gold, sentences, system="a")
     odd = '<b>"|x&'
     recipe = {"note": odd}
-    changes = {"system": odd, "target": odd, "fraction": odd, "machine": odd, "labels": (odd,)}
+    changes = {"system": odd, "target": odd, "machine": odd, "labels": (odd,)}
     study.add(result.model_copy(update={**changes, "recipe": recipe, "versions": {odd: odd}}), [])
     page = write_report(study, odd).read_text()
     walked(page)
@@ -632,7 +632,7 @@ def test_the_markdown_has_the_tables(tmp_path):
     write_report(study, "A study")
     text = (tmp_path / "report.md").read_text()
     assert text.startswith("# A study\n")
-    table = score_table(ResultsGrid.of(study.results()), "2%")
+    table = score_table(ResultsGrid.of(study.results()), 0.02)
     assert "| ours | " + " | ".join(texts(row_of(table, "ours"))) + " |" in text
     assert "<td" not in text
     for block in re.findall(r"(?:^\|.*\n?)+", text, flags=re.M):
@@ -648,24 +648,24 @@ def test_results_alone_make_a_report_that_says_what_is_left_out(tmp_path):
     assert "cases" not in walker.ids
     assert "neighbors" not in walker.ids
     assert "<abbr" not in page
-    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), "zero-shot")
+    table = difference_table(ResultsGrid.of(study.results()), StoredPredictions(study), 0.0)
     assert all(re.fullmatch(r"[-+]\d+\.\d", text) for row in table.rows for text in texts(row))
 
 
 def test_a_study_with_gaps_has_dashes(tmp_path):
-    gone = [("zero-shot", "ours", "es", seed) for seed in (0, 1)]
-    gone += [("2%", "base", target, seed) for target in ("es", "zh") for seed in (0, 1)]
+    gone = [(0.0, "ours", "es", seed) for seed in (0, 1)]
+    gone += [(0.02, "base", target, seed) for target in ("es", "zh") for seed in (0, 1)]
     study = made_up_study(tmp_path, exclude=gone)
     page = write_report(study, "t").read_text()
     walked(page)
     grid = ResultsGrid.of(study.results())
-    assert texts(row_of(score_table(grid, "zero-shot"), "ours"))[0] == "–"
+    assert texts(row_of(score_table(grid, 0.0), "ours"))[0] == "–"
     assert "Difference to base in points of F1, 2%" not in page
     assert "Not measured: 2 of 20 results" in page
 
 
 def test_without_a_base_the_first_system_is_what_others_are_compared_with(tmp_path):
-    places = [(s, t, n) for s in ("zero-shot", "2%") for t in ("es", "zh") for n in (0, 1)]
+    places = [(s, t, n) for s in (0.0, 0.02) for t in ("es", "zh") for n in (0, 1)]
     study = made_up_study(tmp_path, exclude=[(s, "base", t, n) for s, t, n in places])
     page = write_report(study, "t").read_text()
     walked(page)
