@@ -6,8 +6,8 @@ from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions, compare_modes
 from metacross.study.report.blocks import Block, Paragraph, Row, Section, Table
 from metacross.study.report.number_format import (
-    p_value_entry,
     gain_entry,
+    p_value_entry,
     points_entry,
 )
 from metacross.study.report.significance_text import TEST_DESCRIPTION, significance_caption

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from metacross.study.neighbor_gain import Quarter, gain_by_quarter
 from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions
-from metacross.study.report.blocks import MISSING, Block, Entry, Paragraph, Row, Section, Table
+from metacross.study.report.blocks import (
+    MISSING,
+    Block,
+    Code,
+    Entry,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+)
 from metacross.study.report.number_format import signed
 from metacross.study.statistics import ResultsGrid, with_both_modes
 
@@ -33,9 +42,10 @@ def _neighbor_blocks(grid: ResultsGrid, stored: StoredPredictions) -> Iterator[B
         return
     yield Paragraph(
         "If the similarity of the neighbors matters, the gain grows from the first quarter to the "
-        "fourth. If it does not grow, distant neighbors may still be worse than near ones: "
-        "metacross evaluate MODEL FILE --set retrieval.skip_nearest=1000 adapts to distant ones."
+        "fourth. If it does not grow, distant neighbors may still be worse than near ones. To "
+        "measure that, adapt to distant ones:"
     )
+    yield Code("metacross evaluate MODEL FILE --set retrieval.skip_nearest=1000\n")
     yield Table(
         f"Gain of {system} by adaptation, {fraction_name(fraction)}: the sentences of each target "
         "in four quarters, by the mean similarity of their neighbors; counts are summed over "

@@ -75,9 +75,10 @@ def difference_table(grid: ResultsGrid, stored: StoredPredictions, fraction: flo
         ]
         entries = [
             difference_entry(value, comparison, shade=value / largest if value else None)
-            for value, comparison in zip(points[system], [*comparisons, None], strict=True)
+            for value, comparison in zip(points[system], comparisons, strict=True)
         ]
-        rows.append(Row(system, tuple(entries)))
+        average = difference_entry(average_difference(grid, fraction, system), None)
+        rows.append(Row(system, (*entries, average)))
     return Table(
         f"Difference to {grid.baseline} in points of F1, {fraction_name(fraction)}: mean over the "
         f"seeds that both have. {_average_text(grid, fraction)}"
@@ -85,7 +86,7 @@ def difference_table(grid: ResultsGrid, stored: StoredPredictions, fraction: flo
         ("system", *targets, "average"),
         tuple(rows),
         color_note=f"Blue is above {grid.baseline}, orange is below, stronger for larger "
-        "differences; a difference that is not significant has no color.",
+        "differences. Averages and differences that are not significant have no color.",
     )
 
 
@@ -95,11 +96,10 @@ def _system_means(grid: ResultsGrid, fraction: float, system: str) -> list[MeanF
 
 
 def _differences(grid: ResultsGrid, fraction: float, system: str) -> list[float | None]:
-    differences = [
+    return [
         mean_difference(grid.at(fraction, system, target), grid.at(fraction, grid.baseline, target))
         for target in grid.targets_in(fraction)
     ]
-    return [*differences, average_difference(grid, fraction, system)]
 
 
 def _paper_rows(grid: ResultsGrid, fraction: float, system: str) -> list[Row]:
@@ -109,7 +109,7 @@ def _paper_rows(grid: ResultsGrid, fraction: float, system: str) -> list[Row]:
     values = [published.f1s.get(target) for target in grid.targets_in(fraction)]
     values.append(published.average_over(grid.shared_targets(fraction)))
     entries = [Entry(MISSING if value is None else f"{value:.2f}") for value in values]
-    return [Row(f"{system}, {PAPER}", tuple(entries), tone="muted")]
+    return [Row(f"{system}, paper", tuple(entries), tone="muted")]
 
 
 def _shades_by_column(values: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
@@ -136,8 +136,8 @@ def _score_caption(grid: ResultsGrid, fraction: float, *, has_paper: bool) -> st
     n_seeds = grid.max_seeds(fraction)
     seeds = f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed"
     paper = (
-        " The paper's rows are averaged over the same targets. The paper used another encoder and "
-        "other sentences: compare its differences, not its absolute values."
+        f" Averages of the {PAPER} are over the same targets. Another encoder was used on other "
+        "sentences there: compare differences between systems, not absolute values."
     )
     return (
         f"F1 in points, {fraction_name(fraction)}: {seeds}. {_average_text(grid, fraction)}"
