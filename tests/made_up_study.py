@@ -110,7 +110,7 @@ def result_of(gold, predictions, *, system, seed=0, fraction=0.0, training=TRAIN
 def made_up_study(folder, *, store_predictions=True, exclude=(), seeds=(0, 1)):
     """Three systems on Spanish and Chinese, zero-shot and with 2 % of labeled text.
 
-    ``exclude`` holds results that are not there, as (fraction, system, target, seed).
+    ``exclude`` holds the results to leave out, as (fraction, system, target, seed).
     """
     study = StudyFolder(folder)
     rng = random.Random(1)

@@ -56,7 +56,7 @@ class StoredPredictions:
             raise DataError(
                 f"{self._folder.folder}: expected predictions of {result.system} "
                 f"(seed {result.seed}) for {len(gold):,} sentences of {result.target}, "
-                f"found {len(predictions):,}"
+                f"found {len(predictions):,}; {self._remedy}"
             )
         return predictions
 
@@ -92,8 +92,13 @@ class StoredPredictions:
                 f"{self._folder.folder}: expected predictions of {result.system} "
                 f"(seed {result.seed}, {result.target}, {fraction_name(result.fraction)}, {mode}) "
                 f"with {score.correct:,} correct of {score.predicted:,} predicted and "
-                f"{score.gold:,} gold entities, found {correct:,} of {predicted:,} and {gold:,}"
+                f"{score.gold:,} gold entities, found {correct:,} of {predicted:,} and {gold:,}; "
+                f"{self._remedy}"
             )
+
+    @property
+    def _remedy(self) -> str:
+        return f"delete {self._folder.folder / 'predictions'} to go on without predictions"
 
     def _corpus(self, digest: str | None) -> Corpus | None:
         if digest is None:

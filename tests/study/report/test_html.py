@@ -215,8 +215,8 @@ def colors(scheme):
     style = resources.files("metacross.study.report").joinpath("report.css").read_text("utf-8")
     light, dark = style.split("@media (prefers-color-scheme: dark)", 1)
     part = light if scheme == "light" else dark.split("/* Text */", 1)[0]
-    found = re.findall(r"--([\w-]+): #([0-9a-f]{6});", part)
-    return {name: [int(value[i : i + 2], 16) for i in (0, 2, 4)] for name, value in found}
+    definitions = re.findall(r"--([\w-]+): #([0-9a-f]{6});", part)
+    return {name: [int(value[i : i + 2], 16) for i in (0, 2, 4)] for name, value in definitions}
 
 
 def luminance(color):

@@ -1,4 +1,4 @@
-"""The report as a whole: what it says when results are missing, and its Markdown."""
+"""The complete report: its Markdown, and what it says when results are missing."""
 
 import random
 import re

@@ -8,7 +8,6 @@ from importlib import resources
 from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from metacross.study.report.blocks import Block, Cards, Collapsible, Document, Row, Table
 from metacross.study.report.line_chart import layout
@@ -19,7 +18,7 @@ def html_page(document: Document) -> str:
     cards = [block for section in document.sections for block in _all_cards(section.blocks)]
     style = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     page = _templates().get_template("page.html.jinja")
-    return page.render(document=document, cards=cards, style=Markup(style)) + "\n"
+    return page.render(document=document, cards=cards, style=style) + "\n"
 
 
 @cache

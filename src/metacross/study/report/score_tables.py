@@ -136,8 +136,8 @@ def _score_caption(grid: ResultsGrid, fraction: float, *, has_paper: bool) -> st
     n_seeds = grid.max_seeds(fraction)
     seeds = f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed"
     paper = (
-        f" Averages of the {PAPER} are over the same targets. Another encoder was used on other "
-        "sentences there: compare differences between systems, not absolute values."
+        f" Averages of the {PAPER} are over the same targets. The paper used another encoder "
+        "and other sentences: compare differences between systems, not absolute values."
     )
     return (
         f"F1 in points, {fraction_name(fraction)}: {seeds}. {_average_text(grid, fraction)}"
