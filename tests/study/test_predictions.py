@@ -63,5 +63,5 @@ def test_truncated_predictions_are_refused(tmp_path):
     result = result_in(study, "base", "es", 0)
     path = study.folder / "predictions" / f"{result.key}.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(DataError, match="for 60 sentences of es, found 59; delete .*predictions"):
+    with pytest.raises(DataError, match=r"for 60 sentences of es, found 59; delete .*predictions"):
         write_report(study, "t")

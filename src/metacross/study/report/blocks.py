@@ -18,7 +18,7 @@ Tone = Literal["good", "bad", "muted", "strong"]
 class Entry:
     """One value of a table.
 
-    ``detail`` follows the text and ``note`` is shown below it, both less prominent; empty means none.
+    ``detail`` follows the text and ``note`` is below it, both less prominent; empty means none.
     ``code`` marks text to copy. ``shade`` colors the background: from 0 (no color) to 1, or to -1
     for the opposite color; None means no color.
     """
