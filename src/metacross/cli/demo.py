@@ -15,7 +15,9 @@ from metacross.cli import output as console
 from metacross.cli.output import marked_entities as marked
 from metacross.metrics.scoring import ScoreReport
 from metacross.settings import load_settings
-from metacross.study.report import html_pages
+from metacross.study.report import blocks
+from metacross.study.report.html import html_page
+from metacross.study.report.number_format import difference_tone, points_entry, signed
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.writing import write_atomically
@@ -203,37 +205,45 @@ def _show_example(example: Example, meta: NerModel) -> None:
 
 def _report(results: Sequence[Result], meta: NerModel) -> str:
     headings = ("language", "base", "meta, not adapted", "meta, adapted", "adapted - base")
-    rows = [[_name(result), *_report_cells(_f1s(result))] for result in results]
-    means = ["mean", *_report_cells(_means(results))]
-    body = [
-        '<p class="quiet">The whole method on the encoder and corpus that come with metacross: '
-        "trained on 500 English sentences, tested on 100 sentences of each language, one seed. "
-        "Phrase-level F1, as conlleval counts it.</p>",
-        html_pages.table("F1 by language", headings, rows, total=means),
-        "<h2>Where adaptation made a difference</h2>",
-        *(_article(example, meta) for example in _examples(results, most=10)),
-    ]
-    return html_pages.page("metacross demo", body)
+    rows = [blocks.Row(_name(result), _entries(_f1s(result))) for result in results]
+    rows.append(blocks.Row("mean", _entries(_means(results)), tone="strong"))
+    cards = tuple(_card(example, meta) for example in _examples(results, most=10))
+    section = blocks.Section(
+        "results",
+        "Results",
+        (
+            blocks.Table("F1 by language", headings, tuple(rows)),
+            blocks.Heading("Where adaptation made a difference"),
+            blocks.Cards("examples", cards),
+        ),
+    )
+    introduction = (
+        "The complete method on the encoder and corpus that come with metacross: trained on 500 "
+        "English sentences, tested on 100 sentences of each language, one seed. F1 is "
+        "entity-level, as in conlleval."
+    )
+    return html_page(blocks.Document("metacross demo", (introduction,), (section,)))
 
 
-def _report_cells(f1s: Sequence[float]) -> list[str]:
+def _entries(f1s: Sequence[float]) -> tuple[blocks.Entry, ...]:
     base, _, adapted = f1s
-    return [*(f"{100 * f1:.1f}" for f1 in f1s), html_pages.difference(100 * (adapted - base))]
+    gain = 100 * (adapted - base)
+    difference = blocks.Entry(signed(gain), tone=difference_tone(gain))
+    return (*(points_entry(100 * f1) for f1 in f1s), difference)
 
 
-def _article(example: Example, meta: NerModel) -> str:
-    rows = [
-        ("right", html_pages.marked(example.gold, example.gold.spans or ())),
-        ("not adapted", html_pages.marked(example.gold, example.plain)),
-        ("adapted", html_pages.marked(example.gold, example.adapted.spans)),
+def _card(example: Example, meta: NerModel) -> blocks.Card:
+    gold, language = example.gold, example.gold.language
+    sentences = [
+        blocks.LabeledSentence("gold", gold, gold.spans or (), language),
+        blocks.LabeledSentence("not adapted", gold, example.plain, language),
+        blocks.LabeledSentence("adapted", gold, example.adapted.spans, language),
     ]
     for neighbor in example.adapted.neighbors:
         source = meta.source_sentence(neighbor)
-        name = f"learned from ({neighbor.similarity:.2f})"
-        rows.append((name, html_pages.marked(source, source.spans or ())))
-    lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
-    language = LANGUAGES[example.gold.language or ""]
-    return f"<article><h3>{language}</h3><dl>{lines}</dl></article>"
+        name = f"adapted to ({neighbor.similarity:.2f})"
+        sentences.append(blocks.LabeledSentence(name, source, source.spans or (), source.language))
+    return blocks.Card(LANGUAGES[language or ""], tuple(sentences))
 
 
 def _show_ending(output: Path, report: Path, minutes: float) -> None:

@@ -1,8 +1,8 @@
-"""Counts entities in the predictions that a study kept, and compares systems by them."""
+"""Reads the stored predictions of a study and counts their correct entities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,91 +11,94 @@ from numpy.typing import NDArray
 from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.metrics.significance import Comparison, Counts, compare
+from metacross.study.plan import fraction_name
 from metacross.study.results import Mode, Result, SentencePredictions, StudyFolder
-from metacross.study.statistics import Seeds
+from metacross.study.statistics import ResultsBySeed, evaluated_modes
 from metacross.text.sentence import Corpus
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceCounts:
-    """A result sentence by sentence.
+    """The correct, predicted and gold entities of each sentence, and its neighbors' similarity.
 
-    *Shape:* ``counts`` of a mode (sentences, 3); ``similarities`` (sentences,), the mean over
-    the neighbors of each, not a number where it has none.
+    *Shape:* ``by_mode`` (sentences, 3) each; ``similarities`` (sentences,), the mean over the
+    neighbors of a sentence, NaN where it has none.
     """
 
-    counts: dict[Mode, Counts]
+    by_mode: dict[Mode, Counts]
     similarities: NDArray[np.float64]
 
 
 class StoredPredictions:
-    """The predictions and corpora of a study, as far as they were kept."""
+    """The predictions and corpora in a study's folder. Each of them may be missing."""
 
     def __init__(self, folder: StudyFolder) -> None:
         self._folder = folder
         self._corpora: dict[str, Corpus | None] = {}
-        self._counted: dict[str, SentenceCounts | None] = {}
+        self._sentence_counts: dict[str, SentenceCounts | None] = {}
 
     def gold(self, result: Result) -> Corpus | None:
-        """The target corpus with its own entities; None where it was not kept."""
+        """The target corpus with its gold entities; None where it is not stored."""
         return self._corpus(result.digests.get("target corpus"))
 
     def source(self, result: Result) -> Corpus | None:
-        """The corpus that the neighbors come from; None where it was not kept."""
+        """The source corpus, which the neighbors are from; None where it is not stored."""
         return self._corpus(result.digests.get("source corpus"))
 
     def sentences(self, result: Result) -> list[SentencePredictions] | None:
-        """What was found in each sentence of the target corpus; None where that or the corpus was
-        not kept.
+        """The predictions for each sentence of the target corpus; None where they or the corpus
+        are not stored.
         """
-        gold, found = self.gold(result), self._folder.sentences(result)
-        if gold is None or found is None:
+        gold, predictions = self.gold(result), self._folder.sentences(result)
+        if gold is None or predictions is None:
             return None
-        if len(gold) != len(found):
+        if len(gold) != len(predictions):
             raise DataError(
-                f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}) "
-                f"for {len(gold):,} sentences of {result.target}, found {len(found):,}"
+                f"{self._folder.folder}: expected predictions of {result.system} "
+                f"(seed {result.seed}) for {len(gold):,} sentences of {result.target}, "
+                f"found {len(predictions):,}; {self._remedy}"
             )
-        return found
+        return predictions
 
-    def counted(self, result: Result) -> SentenceCounts | None:
-        """A result sentence by sentence; None where predictions or corpus were not kept."""
-        if result.key not in self._counted:
-            self._counted[result.key] = self._count(result)
-        return self._counted[result.key]
+    def sentence_counts(self, result: Result) -> SentenceCounts | None:
+        """The counts of each sentence; None where predictions or corpus are not stored."""
+        if result.key not in self._sentence_counts:
+            self._sentence_counts[result.key] = self._count(result)
+        return self._sentence_counts[result.key]
 
-    def keeps_any(self, results: Iterable[Result]) -> bool:
-        """Whether there are predictions to look into."""
-        return any(self.counted(result) is not None for result in results)
+    def has_any(self, results: Iterable[Result]) -> bool:
+        """Whether the predictions of at least one result are stored."""
+        return any(self.sentence_counts(result) is not None for result in results)
 
     def _count(self, result: Result) -> SentenceCounts | None:
         gold, sentences = self.gold(result), self.sentences(result)
         if gold is None or sentences is None:
             return None
-        counts: dict[Mode, Counts] = {
+        by_mode: dict[Mode, Counts] = {
             mode: counts_by_sentence(gold, _predicted(gold, sentences, mode))
-            for mode in result.modes
+            for mode in evaluated_modes(result)
         }
-        for mode, own in counts.items():
-            self._check_agreement(result, mode, own)
-        similarities = [
-            float(np.mean([similarity for _, similarity in sentence.neighbors]))
-            if sentence.neighbors
-            else np.nan
-            for sentence in sentences
-        ]
-        return SentenceCounts(counts, np.array(similarities))
+        for mode, counts in by_mode.items():
+            self._check_agreement(result, mode, counts)
+        similarities = [_mean_similarity(sentence) for sentence in sentences]
+        return SentenceCounts(by_mode, np.array(similarities))
 
     def _check_agreement(self, result: Result, mode: Mode, counts: Counts) -> None:
-        """The tables and what rests on predictions must not speak of different things."""
-        scored = result.score(mode)
-        found = tuple(map(int, counts.sum(axis=0)))
-        if found != (scored.correct, scored.predicted, scored.gold):
+        """Stored predictions must have the scores of the result that they belong to."""
+        score = result.score(mode)
+        correct, predicted, gold = map(int, counts.sum(axis=0))
+        if (correct, predicted, gold) != (score.correct, score.predicted, score.gold):
             raise DataError(
-                f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}, "
-                f"{result.target}, {result.fraction}, {mode}) with {scored.correct:,} of "
-                f"{scored.gold:,} entities right, found {found[0]:,} of {found[2]:,}"
+                f"{self._folder.folder}: expected predictions of {result.system} "
+                f"(seed {result.seed}, {result.target}, {fraction_name(result.fraction)}, {mode}) "
+                f"with {score.correct:,} correct of {score.predicted:,} predicted and "
+                f"{score.gold:,} gold entities, found {correct:,} of {predicted:,} and {gold:,}; "
+                f"{self._remedy}"
             )
+
+    @property
+    def _remedy(self) -> str:
+        return f"delete {self._folder.folder / 'predictions'} to go on without predictions"
 
     def _corpus(self, digest: str | None) -> Corpus | None:
         if digest is None:
@@ -105,27 +108,31 @@ class StoredPredictions:
         return self._corpora[digest]
 
 
-def compared_systems(stored: StoredPredictions, ours: Seeds, theirs: Seeds) -> Comparison | None:
-    """Two systems on a target by the modes that the tables show, over the seeds that both have:
-    the counts of a sentence are summed over them. None where there are none, where the corpora are
-    not the same, or where not all predictions were kept.
+def compare_systems(
+    stored: StoredPredictions, results: ResultsBySeed, baseline: ResultsBySeed
+) -> Comparison | None:
+    """Test a system against the baseline on a target, both in their reported modes.
+
+    The counts of each sentence are summed over the seeds that both have. None where they share no
+    seed, were evaluated on different corpora, or some predictions are not stored.
     """
-    shared = sorted({*ours} & {*theirs})
-    corpora = {
-        results[seed].digests.get("target corpus") for results in (ours, theirs) for seed in shared
-    }
-    if len(corpora) != 1:
+    shared_seeds = sorted({*results} & {*baseline})
+    system_results = [results[seed] for seed in shared_seeds]
+    baseline_results = [baseline[seed] for seed in shared_seeds]
+    if not _on_one_corpus([*system_results, *baseline_results]):
         return None
-    own = summed(stored, [ours[seed] for seed in shared])
-    other = summed(stored, [theirs[seed] for seed in shared])
-    return None if own is None or other is None else compare(own, other)
+    system_counts = summed(stored, system_results)
+    baseline_counts = summed(stored, baseline_results)
+    if system_counts is None or baseline_counts is None:
+        return None
+    return compare(system_counts, baseline_counts)
 
 
-def compared_modes(stored: StoredPredictions, results: Seeds) -> Comparison | None:
-    """A system on a target adapted against not adapted, over all seeds; None where not all
-    predictions were kept.
+def compare_modes(stored: StoredPredictions, results: ResultsBySeed) -> Comparison | None:
+    """Test a system on a target with adaptation against the same without, over all seeds; None
+    where some predictions are not stored.
     """
-    if len({result.digests.get("target corpus") for result in results.values()}) != 1:
+    if not _on_one_corpus(list(results.values())):
         return None
     adapted = summed(stored, list(results.values()), "adapted")
     plain = summed(stored, list(results.values()), "plain")
@@ -133,21 +140,33 @@ def compared_modes(stored: StoredPredictions, results: Seeds) -> Comparison | No
 
 
 def summed(
-    stored: StoredPredictions, results: list[Result], mode: Mode | None = None
+    stored: StoredPredictions, results: Sequence[Result], mode: Mode | None = None
 ) -> Counts | None:
-    """Counts of each sentence, summed over results of the same corpus; None where not all predictions
-    were kept. ``mode`` None is the one that the tables show. *Shape:* (sentences, 3).
+    """The counts of each sentence, summed over results on the same corpus. *Shape:* (sentences, 3).
+
+    ``mode`` None means the reported mode. The sum is None where some predictions are not stored.
     """
     total: Counts | None = None
     for result in results:
-        counted = stored.counted(result)
-        if counted is None:
+        sentence_counts = stored.sentence_counts(result)
+        if sentence_counts is None:
             return None
-        own = counted.counts[mode or result.reported_mode]
-        total = own if total is None else total + own
+        counts = sentence_counts.by_mode[mode or result.reported_mode]  # (sentences, 3)
+        total = counts if total is None else total + counts
     return total
 
 
-def _predicted(gold: Corpus, found: list[SentencePredictions], mode: Mode) -> Corpus:
-    pairs = zip(gold, found, strict=True)
-    return Corpus(tuple(replace(sentence, spans=own.spans[mode]) for sentence, own in pairs))
+def _on_one_corpus(results: Sequence[Result]) -> bool:
+    return len({result.digests.get("target corpus") for result in results}) == 1
+
+
+def _predicted(gold: Corpus, predictions: list[SentencePredictions], mode: Mode) -> Corpus:
+    pairs = zip(gold, predictions, strict=True)
+    return Corpus(
+        tuple(replace(sentence, spans=prediction.spans[mode]) for sentence, prediction in pairs)
+    )
+
+
+def _mean_similarity(sentence: SentencePredictions) -> float:
+    similarities = [similarity for _, similarity in sentence.neighbors]
+    return float(np.mean(similarities)) if similarities else np.nan

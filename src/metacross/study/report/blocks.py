@@ -1,187 +1,203 @@
-"""The parts of a report, as HTML or as Markdown."""
+"""The building blocks of a report, independent of the format it is written in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
-from itertools import groupby
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from metacross.study.report.html_pages import scrolling
+from metacross.text.sentence import Sentence, Span
 
 MISSING = "–"
+"""Shown where there is no value."""
+
+Tone = Literal["good", "bad", "muted", "strong"]
+"""How a value is meant: an improvement, a loss, less important or more important than others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands in a place of a table. ``markup`` is its HTML, None where the text will do;
-    ``heat`` colors the place: how strongly, below 0 in the other color; None: not at all.
+    """One value of a table.
+
+    ``detail`` follows the text and ``note`` is below it, both less prominent; empty means none.
+    ``code`` marks text to copy. ``shade`` colors the background: from 0 (no color) to 1, or to -1
+    for the opposite color; None means no color.
     """
 
     text: str
-    markup: str | None = None
-    heat: float | None = None
+    detail: str = ""
+    note: str = ""
+    tone: Tone | None = None
+    code: bool = False
+    shade: float | None = None
+
+    @property
+    def full_text(self) -> str:
+        """Everything the entry says, on one line.
+
+        >>> Entry("74.6", detail="± 0.3", note="3 of 5 seeds").full_text
+        '74.6 ± 0.3 (3 of 5 seeds)'
+        """
+        detail = f" {self.detail}" if self.detail else ""
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.text}{detail}{note}"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table. Rows with the same ``group`` stand together under it; a ``quiet`` row is
-    there to compare with.
-    """
+    """A row of a table. Neighboring rows of the same ``group`` are shown under its name."""
 
     name: str
     entries: tuple[Entry, ...]
     group: str = ""
-    quiet: bool = False
+    tone: Tone | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings, the first of which is that of the names."""
+    """Rows under headings; the first heading belongs to the row names.
+
+    ``text_columns`` holds the headings of the columns that contain words instead of numbers.
+    ``color_note`` explains the shades of the entries, where the format has colors.
+    """
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
+    text_columns: frozenset[str] = frozenset()
+    color_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a part of a section."""
+    """A heading within a section."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A line or more of text."""
+    """Running text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines to be copied."""
+    """Lines to copy."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Markup:
-    """HTML that has no counterpart in Markdown."""
-
-    html: str
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """Something that is shown on demand."""
+class Collapsible:
+    """Blocks that are hidden until the reader opens them."""
 
     summary: str
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = "Table | Heading | Paragraph | Code | Markup | Folded"
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A named line of a chart; ``points`` are (step, value) and at least one. Lines with the same
+    ``color`` number look the same in all charts.
+    """
+
+    name: str
+    color: int
+    points: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Values by training step. ``description`` says in words what the picture shows."""
+
+    title: str
+    caption: str
+    description: str
+    value_name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledSentence:
+    """A sentence with highlighted entities; ``language`` is None where it is unknown."""
+
+    name: str
+    sentence: Sentence
+    spans: tuple[Span, ...]
+    language: str | None
+
+    @property
+    def separator(self) -> str:
+        """What separates two words."""
+        return "" if self.sentence.language in ("zh", "ja") else " "
+
+    @property
+    def segments(self) -> list[tuple[str, str | None]]:
+        """The words outside of entities (label None), and the entities with their labels.
+
+        >>> sentence = Sentence(("Ana", "Ruiz", "habló"))
+        >>> LabeledSentence("gold", sentence, (Span(0, 2, "PER"),), "es").segments
+        [('Ana Ruiz', 'PER'), ('habló', None)]
+        """
+        segments: list[tuple[str, str | None]] = []
+        position = 0
+        for span in self.spans:
+            segments += [(word, None) for word in self.sentence.words[position : span.start]]
+            segments.append((self.separator.join(self.sentence.words_of(span)), span.label))
+            position = span.end
+        return segments + [(word, None) for word in self.sentence.words[position:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Ways to label one sentence, to compare. ``verdict`` sums them up, empty means it does not.
+    ``choices`` holds the position of the card's option in each filter of its ``Cards``.
+    """
+
+    heading: str
+    sentences: tuple[LabeledSentence, ...]
+    verdict: str = ""
+    tone: Tone | None = None
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A choice among cards; ``selected`` is the position of the option that is chosen at first,
+    None means all cards are shown.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    selected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards that the reader can filter, shown on web pages only."""
+
+    anchor: str
+    cards: tuple[Card, ...]
+    filters: tuple[Filter, ...] = ()
+
+
+Block: TypeAlias = "Table | Heading | Paragraph | Code | Collapsible | Chart | Cards"
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report that can be linked to. ``style`` is CSS that it needs on a page."""
+    """A part of the report that can be linked to by its ``anchor``."""
 
     anchor: str
     heading: str
     blocks: tuple[Block, ...]
-    style: str = ""
 
 
-def section_html(section: Section) -> str:
-    """A section of a page."""
-    body = "\n".join(map(_html, section.blocks))
-    heading = f'<h2 id="{section.anchor}-heading">{escape(section.heading)}</h2>'
-    return (
-        f'<section id="{section.anchor}" aria-labelledby="{section.anchor}-heading">'
-        f"{heading}\n{body}</section>"
-    )
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A complete report; ``facts`` are the lines that a reader needs first."""
 
-
-def section_markdown(section: Section) -> str:
-    """A section of a Markdown file; what has no Markdown is left out."""
-    return "\n\n".join([f"## {section.heading}", *_markdown_of(section.blocks)])
-
-
-def _html(block: Block) -> str:
-    match block:
-        case Table():
-            return scrolling(block.caption, _table_html(block))
-        case Heading():
-            return f"<h3>{escape(block.text)}</h3>"
-        case Paragraph():
-            return f"<p>{escape(block.text)}</p>"
-        case Code():
-            return scrolling("text to copy", f"<pre><code>{escape(block.text)}</code></pre>")
-        case Markup():
-            return block.html
-        case Folded():
-            inner = "\n".join(map(_html, block.blocks))
-            return f"<details><summary>{escape(block.summary)}</summary>{inner}</details>"
-
-
-def _table_html(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in table.headings)
-    bodies = []
-    for group, rows in groupby(table.rows, key=lambda row: row.group):
-        title = (
-            f'<tr class="group"><th scope="rowgroup" colspan="{len(table.headings)}">'
-            f"{escape(group)}</th></tr>"
-            if group
-            else ""
-        )
-        bodies.append(f"<tbody>{title}{''.join(map(_row_html, rows))}</tbody>")
-    return (
-        f"<table><caption><span>{escape(table.caption)}</span></caption>"
-        f"<thead><tr>{head}</tr></thead>{''.join(bodies)}</table>"
-    )
-
-
-def _row_html(row: Row) -> str:
-    kind = ' class="beside"' if row.quiet else ""
-    entries = "".join(map(_entry_html, row.entries))
-    return f'<tr{kind}><th scope="row">{escape(row.name)}</th>{entries}</tr>'
-
-
-def _entry_html(entry: Entry) -> str:
-    content = escape(entry.text) if entry.markup is None else entry.markup
-    if entry.heat is None:
-        return f"<td>{content}</td>"
-    side = "below" if entry.heat < 0 else "above"
-    return f'<td class="heat {side}" style="--heat: {100 * abs(entry.heat):.0f}%">{content}</td>'
-
-
-def _markdown_of(blocks: Iterable[Block]) -> Iterator[str]:
-    for block in blocks:
-        match block:
-            case Table():
-                yield _table_markdown(block)
-            case Heading():
-                yield f"### {block.text}"
-            case Paragraph():
-                yield block.text
-            case Code():
-                yield "\n".join(f"    {line}".rstrip() for line in block.text.splitlines())
-            case Folded():
-                yield f"**{block.summary}**"
-                yield from _markdown_of(block.blocks)
-            case Markup():
-                pass
-
-
-def _table_markdown(table: Table) -> str:
-    lines = [_line(table.headings), "|" + "---|" * len(table.headings)]
-    for row in table.rows:
-        name = f"{row.group}: {row.name}" if row.group else row.name
-        lines.append(_line([name, *(entry.text for entry in row.entries)]))
-    return "\n".join([f"*{table.caption}*", "", *lines])
-
-
-def _line(values: Sequence[str]) -> str:
-    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
+    title: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]

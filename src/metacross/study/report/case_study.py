@@ -1,50 +1,155 @@
-"""Shows the sentences that the base and the method read differently."""
+"""Shows the sentences for which the baseline and the adapting system predict different entities."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
+from typing import Literal
 
+from metacross.errors import DataError
 from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions
 from metacross.study.report.blocks import (
+    Block,
+    Card,
+    Cards,
     Entry,
-    Markup,
+    Filter,
+    LabeledSentence,
     Paragraph,
     Row,
     Section,
     Table,
+    Tone,
 )
-from metacross.study.report.cases import KINDS, Case, TargetCases, target_cases
-from metacross.study.report.html_pages import marked
-from metacross.study.statistics import ResultsGrid
-from metacross.text.sentence import Sentence, Span
+from metacross.study.results import Result
+from metacross.study.statistics import ResultsBySeed, ResultsGrid
+from metacross.text.sentence import Corpus, Sentence, Span
 
-_HEADING = "Case study"
-_KIND_KEYS = tuple((kind.replace(" ", "-"), kind) for kind in KINDS)
+Kind = Literal["fixed", "broken", "still wrong"]
+KINDS: tuple[Kind, ...] = ("fixed", "broken", "still wrong")
+MAX_CASES = 40
+"""How many sentences of a target and kind are shown at most."""
+
+_TONES: dict[Kind, Tone] = {"fixed": "good", "broken": "bad", "still wrong": "muted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A sentence for which two systems predict different entities.
+
+    ``number`` counts the target's sentences from 1. ``neighbors`` are the source sentences that
+    the second system adapted to, with their similarity; empty where the corpus is not stored.
+    """
+
+    number: int
+    gold: Sentence
+    baseline_spans: tuple[Span, ...]
+    system_spans: tuple[Span, ...]
+    neighbors: tuple[tuple[Sentence, float], ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Fixed: only the second system is right. Broken: only the baseline is right."""
+        if self.system_spans == self.gold.spans:
+            return "fixed"
+        return "broken" if self.baseline_spans == self.gold.spans else "still wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCases:
+    """The cases of a target: how many of each kind there are, and those to show."""
+
+    target: str
+    seed: int
+    n_cases: dict[Kind, int]
+    shown: tuple[Case, ...]
 
 
 def case_section(grid: ResultsGrid, stored: StoredPredictions) -> Section:
-    """The base against the method, in the first fraction."""
-    fraction, system, base = grid.fractions[0], grid.challenger, grid.reference
-    if base not in grid.systems(fraction) or system is None or system == base:
-        needed = Paragraph(f"It needs {base} and another system, which adapts.")
-        return Section("cases", _HEADING, (needed,))
-    found = [
-        target_cases(stored, grid.at(fraction, base, target), grid.at(fraction, system, target))
+    """The baseline against the adapting system, for the first fraction."""
+    return Section("cases", "Case study", _blocks(grid, stored))
+
+
+def _blocks(grid: ResultsGrid, stored: StoredPredictions) -> tuple[Block, ...]:
+    fraction, system, baseline = grid.fractions[0], grid.adapting_system, grid.baseline
+    if baseline not in grid.systems_in(fraction) or system is None or system == baseline:
+        return (Paragraph(f"The case study needs {baseline} and another system that adapts."),)
+    by_target = [
+        target_cases(stored, grid.at(fraction, baseline, target), grid.at(fraction, system, target))
         for target in grid.targets_in(fraction)
     ]
-    kept = [cases for cases in found if cases is not None]
-    if not kept:
-        nothing = Paragraph(f"No predictions of {base} and {system} with the same seed were kept.")
-        return Section("cases", _HEADING, (nothing,))
-    words = Paragraph(
-        f"Sentences that {base} and {system} read differently, {fraction_name(fraction)}. Fixed: {base} is wrong "
-        f"and {system} right; broken: the other way round; still wrong: both are wrong, in "
-        "different ways. A sentence is right when all of its entities are, and no others."
+    known = [cases for cases in by_target if cases is not None]
+    if not known:
+        return (
+            Paragraph(f"No predictions of {baseline} and {system} with the same seed are stored."),
+        )
+    introduction = Paragraph(
+        f"Sentences for which {baseline} and {system} predict different entities, "
+        f"{fraction_name(fraction)}. Fixed: {baseline} is wrong and {system} is right. Broken: "
+        f"{baseline} is right and {system} is wrong. Still wrong: both are wrong, in different "
+        "ways. A sentence is right when all of its entities are found and no others."
     )
-    blocks = (words, _counts_table(kept), Markup(_filtered(kept, base, system)))
-    return Section("cases", _HEADING, blocks, style=_filter_style(len(kept)))
+    return introduction, _counts_table(known), _cards(known, baseline, system)
+
+
+def target_cases(
+    stored: StoredPredictions, baseline: ResultsBySeed, results: ResultsBySeed
+) -> TargetCases | None:
+    """The cases with the smallest seed that both systems have; None where they share no seed, or
+    its predictions are not stored.
+    """
+    shared_seeds = {*baseline} & {*results}
+    if not shared_seeds:
+        return None
+    seed = min(shared_seeds)
+    cases = find_cases(stored, baseline[seed], results[seed])
+    if cases is None:
+        return None
+    by_kind = {kind: [case for case in cases if case.kind == kind] for kind in KINDS}
+    n_cases = {kind: len(by_kind[kind]) for kind in KINDS}
+    shown = [case for kind in KINDS for case in _sample(by_kind[kind])]
+    shown.sort(key=lambda case: case.number)
+    return TargetCases(results[seed].target, seed, n_cases, tuple(shown))
+
+
+def find_cases(stored: StoredPredictions, baseline: Result, result: Result) -> list[Case] | None:
+    """All sentences with different predictions in the reported modes; None where predictions are
+    not stored, or the results are of different corpora.
+    """
+    gold, source = stored.gold(result), stored.source(result)
+    baseline_sentences, sentences = stored.sentences(baseline), stored.sentences(result)
+    same_corpus = baseline.digests.get("target corpus") == result.digests.get("target corpus")
+    if gold is None or baseline_sentences is None or sentences is None or not same_corpus:
+        return None
+    cases = []
+    rows = zip(gold, baseline_sentences, sentences, strict=True)
+    for number, (gold_sentence, baseline_sentence, sentence) in enumerate(rows, start=1):
+        baseline_spans = baseline_sentence.spans[baseline.reported_mode]
+        spans = sentence.spans[result.reported_mode]
+        if baseline_spans != spans:
+            neighbors = _neighbors(source, sentence.neighbors)
+            cases.append(Case(number, gold_sentence, baseline_spans, spans, neighbors))
+    return cases
+
+
+def _sample(cases: Sequence[Case]) -> Sequence[Case]:
+    """A random sample, the same every time, so that nobody picks the best looking cases."""
+    return random.Random(0).sample(cases, MAX_CASES) if len(cases) > MAX_CASES else cases
+
+
+def _neighbors(
+    source: Corpus | None, positions: Sequence[tuple[int, float]]
+) -> tuple[tuple[Sentence, float], ...]:
+    if source is None:
+        return ()
+    for position, _ in positions:
+        if not 0 <= position < len(source):
+            raise DataError(
+                f"{source.name}: expected a neighbor below {len(source):,}, found {position:,}"
+            )
+    return tuple((source[position], similarity) for position, similarity in positions)
 
 
 def _counts_table(targets: Sequence[TargetCases]) -> Table:
@@ -52,91 +157,46 @@ def _counts_table(targets: Sequence[TargetCases]) -> Table:
     for cases in targets:
         entries = [Entry(str(cases.seed))]
         for kind in KINDS:
-            shown = sum(case.kind == kind for case in cases.shown)
-            there = cases.n_cases[kind]
-            entries.append(Entry(f"{there:,}" if shown == there else f"{there:,} ({shown} shown)"))
+            n_cases, n_shown = cases.n_cases[kind], sum(c.kind == kind for c in cases.shown)
+            note = "" if n_shown == n_cases else f"{n_shown} shown"
+            entries.append(Entry(f"{n_cases:,}", note=note))
         rows.append(Row(cases.target, tuple(entries)))
     return Table(
-        "How many sentences there are. Where there are many, the page shows some of them, drawn at "
-        "random.",
+        f"Number of sentences. At most {MAX_CASES} of a kind are shown, sampled at random.",
         ("target", "seed", *KINDS),
         tuple(rows),
     )
 
 
-def _filtered(targets: Sequence[TargetCases], base: str, system: str) -> str:
-    """The sentences, with two groups of radio buttons to choose among them."""
-    languages = [(_key(number), cases.target) for number, cases in enumerate(targets)]
-    articles = [
-        _article(case, cases.target, key, base, system)
-        for (key, _), cases in zip(languages, targets, strict=True)
+def _cards(targets: Sequence[TargetCases], baseline: str, system: str) -> Cards:
+    cards = [
+        _card(case, cases.target, (baseline, system), choices=(number, KINDS.index(case.kind)))
+        for number, cases in enumerate(targets)
         for case in cases.shown
     ]
-    return (
-        '<div id="all-cases"><div class="filters">'
-        f"{_choice('language', 'Language', languages, checked=_key(0))}"
-        f"{_choice('kind', 'Kind', _KIND_KEYS, checked='all')}</div>"
-        f"{''.join(articles)}</div>"
-    )
+    languages = Filter("Language", tuple(cases.target for cases in targets), selected=0)
+    return Cards("all-cases", tuple(cards), (languages, Filter("Kind", KINDS)))
 
 
-def _filter_style(n_targets: int) -> str:
-    """Rules that hide what is not chosen: a page without scripts can choose so, and a browser that
-    does not know them shows all.
-    """
-    keys = {
-        "language": [_key(number) for number in range(n_targets)],
-        "kind": [key for key, _ in _KIND_KEYS],
-    }
-    return "".join(
-        f'#all-cases:has(#{group}-{key}:checked) article:not([data-{group}="{key}"])'
-        " { display: none; }\n"
-        for group, own in keys.items()
-        for key in own
-    )
-
-
-def _key(number: int) -> str:
-    """A target's name in the page, whatever its name is."""
-    return f"target-{number}"
-
-
-def _choice(group: str, legend: str, options: Sequence[tuple[str, str]], *, checked: str) -> str:
-    buttons = []
-    for key, name in [("all", "all"), *options]:
-        mark = " checked" if key == checked else ""
-        buttons.append(
-            f'<label for="{group}-{key}"><input type="radio" name="{group}" id="{group}-{key}" '
-            f'value="{key}"{mark}> {escape(name)}</label>'
-        )
-    return f"<fieldset><legend>{legend}</legend>{''.join(buttons)}</fieldset>"
-
-
-def _article(case: Case, target: str, key: str, base: str, system: str) -> str:
+def _card(case: Case, target: str, systems: tuple[str, str], *, choices: tuple[int, int]) -> Card:
+    baseline, system = systems
     language = case.gold.language or target
-    verdicts = {
-        "fixed": ("wrong", "right"),
-        "broken": ("right", "wrong"),
-        "still wrong": ("wrong", "wrong"),
-    }
-    theirs, ours = verdicts[case.kind]
-    rows = [
-        _row("gold", case.gold, case.gold.spans or (), language),
-        _row(f"{base} ({theirs})", case.gold, case.theirs, language),
-        _row(f"{system} ({ours})", case.gold, case.ours, language),
+    baseline_verdict = "right" if case.kind == "broken" else "wrong"
+    verdict = "right" if case.kind == "fixed" else "wrong"
+    sentences = [
+        LabeledSentence("gold", case.gold, case.gold.spans or (), language),
+        LabeledSentence(
+            f"{baseline} ({baseline_verdict})", case.gold, case.baseline_spans, language
+        ),
+        LabeledSentence(f"{system} ({verdict})", case.gold, case.system_spans, language),
     ]
     for source, similarity in case.neighbors:
-        name = f"learned from ({similarity:.2f})"
-        rows.append(_row(name, source, source.spans or (), source.language))
-    kind = case.kind.replace(" ", "-")
-    return (
-        f'<article data-language="{key}" data-kind="{kind}">'
-        f'<h3>{escape(target)}, sentence {case.number:,}: <span class="{kind}">{case.kind}</span>'
-        f"</h3><dl>{''.join(rows)}</dl></article>"
+        name = f"adapted to ({similarity:.2f})"
+        sentences.append(LabeledSentence(name, source, source.spans or (), source.language))
+    return Card(
+        heading=f"{target}, sentence {case.number:,}",
+        verdict=case.kind,
+        tone=_TONES[case.kind],
+        sentences=tuple(sentences),
+        choices=choices,
     )
-
-
-def _row(name: str, sentence: Sentence, spans: Sequence[Span], language: str | None) -> str:
-    """``language`` is None where nobody said it."""
-    of = f' lang="{escape(language)}"' if language else ""
-    return f"<dt>{escape(name)}</dt><dd{of}>{marked(sentence, spans)}</dd>"

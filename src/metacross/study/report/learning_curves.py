@@ -1,96 +1,87 @@
-"""Shows how the trainings of a study went."""
+"""Charts and tables of loss and dev F1 during training."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from metacross.study.report.blocks import (
     MISSING,
     Block,
+    Chart,
+    Collapsible,
     Entry,
-    Folded,
     Heading,
-    Markup,
+    Line,
     Paragraph,
     Row,
     Section,
     Table,
 )
-from metacross.study.report.html_pages import scrolling
-from metacross.study.report.line_chart import Points, line_chart
 from metacross.study.results import Result
 from metacross.study.statistics import ResultsGrid
-
-Steps = tuple[tuple[int, float], ...]
+from metacross.study.training_statistics import Curve, mean_curve
 
 
 def curves_section(grid: ResultsGrid) -> Section:
-    """Loss and dev F1 by step, for each set of entity types that was trained on."""
-    fraction = grid.fractions[0]
-    results = [result for result in grid.results if result.fraction == fraction]
+    """Loss and dev F1 by step, for each set of labels that systems were trained on."""
+    results = grid.results_in(grid.fractions[0])
     blocks: list[Block] = [
         Paragraph(
-            "Means over seeds, at the steps that all of a system's seeds have. The losses of "
-            "systems that train with and without the max loss are not of the same kind and cannot "
-            "be compared in height."
+            "Mean over seeds, at the steps that all seeds of a system have. Losses of systems with "
+            "and without the max loss are different quantities: do not compare their values."
         )
     ]
     for labels in dict.fromkeys(result.labels for result in results):
         trained = [result for result in results if result.labels == labels]
         blocks.append(Heading(f"Trained on {', '.join(labels)}"))
-        blocks += _charts(grid.systems(), trained, ", ".join(labels))
+        blocks += _charts(grid.systems, trained, ", ".join(labels))
     return Section("curves", "Learning curves", tuple(blocks))
 
 
 def _charts(systems: Sequence[str], results: Sequence[Result], labels: str) -> Iterator[Block]:
     losses, f1s = {}, {}
     for system in systems:
-        own = [result for result in results if result.system == system]
-        trainings = {result.training.folder: result.training for result in own}.values()
-        losses[system] = mean_curve([training.losses for training in trainings])
-        dev = mean_curve([training.validations for training in trainings])
-        f1s[system] = [(step, 100 * f1) for step, f1 in dev]
+        runs = {r.training.folder: r.training for r in results if r.system == system}.values()
+        losses[system] = mean_curve([run.losses for run in runs])
+        dev_f1s = mean_curve([run.validations for run in runs])
+        f1s[system] = tuple((step, 100 * f1) for step, f1 in dev_f1s)
     yield from _chart("Loss", losses, labels, digits=3)
     yield from _chart("F1 on the source language's dev corpus", f1s, labels, digits=1)
 
 
-def mean_curve(curves: Sequence[Steps]) -> list[tuple[int, float]]:
-    """The mean of curves at the steps that all of them have; nothing where there is none."""
-    values = [dict(curve) for curve in curves]
-    shared = sorted(set.intersection(*(set(own) for own in values))) if values else []
-    return [(step, statistics.fmean(own[step] for own in values)) for step in shared]
-
-
 def _chart(
-    what: str, lines: Mapping[str, Sequence[tuple[int, float]]], labels: str, *, digits: int
+    quantity: str, curves: Mapping[str, Curve], labels: str, *, digits: int
 ) -> Iterator[Block]:
-    there: dict[str, Points] = {name: points for name, points in lines.items() if points}
-    if not there:
-        yield Paragraph(f"{what}: nothing was recorded.")
-        return
-    ends = "; ".join(f"{name} ends at {points[-1][1]:.{digits}f}" for name, points in there.items())
-    title = f"{what} by step, trained on {labels}"
-    colors = {name: number for number, name in enumerate(lines)}  # the same in all charts
-    told = f"A line for each system: {ends}."
-    picture = line_chart(title, told, there, what.split(" ")[0], colors)
-    yield Markup(
-        f'<figure><figcaption class="quiet">{what}</figcaption>{scrolling(title, picture)}</figure>'
+    lines = tuple(
+        Line(system, color, curve)  # systems without a curve count too: same colors in all charts
+        for color, (system, curve) in enumerate(curves.items())
+        if curve
     )
-    yield Folded(f"{what} in figures ({labels})", (_table(title, there, digits),))
+    if not lines:
+        yield Paragraph(f"{quantity}: nothing was recorded.")
+        return
+    title = f"{quantity} by step, trained on {labels}"
+    ends = "; ".join(f"{line.name} ends at {line.points[-1][1]:.{digits}f}" for line in lines)
+    yield Chart(
+        title=title,
+        caption=quantity,
+        description=f"A line for each system: {ends}.",
+        value_name=quantity.split(" ")[0],
+        lines=lines,
+    )
+    yield Collapsible(f"{quantity} as a table ({labels})", (_table(title, lines, digits),))
 
 
-def _table(title: str, lines: Mapping[str, Points], digits: int) -> Table:
-    values = {name: dict(points) for name, points in lines.items()}
-    steps = sorted({step for own in values.values() for step in own})
+def _table(title: str, lines: Sequence[Line], digits: int) -> Table:
+    curves = [dict(line.points) for line in lines]
+    steps = sorted({step for curve in curves for step in curve})
     rows = [
         Row(
             f"{step:,}",
             tuple(
-                Entry(f"{own[step]:.{digits}f}" if step in own else MISSING)
-                for own in values.values()
+                Entry(f"{curve[step]:.{digits}f}" if step in curve else MISSING) for curve in curves
             ),
         )
         for step in steps
     ]
-    return Table(title, ("step", *lines), tuple(rows))
+    return Table(title, ("step", *(line.name for line in lines)), tuple(rows))

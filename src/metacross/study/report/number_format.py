@@ -1,98 +1,98 @@
-"""Writes figures as they stand in the tables of a report."""
+"""Formats numbers as table entries."""
 
 from __future__ import annotations
 
-from html import escape
-
 from metacross.metrics.significance import Comparison
-from metacross.study.report.blocks import MISSING, Entry
-from metacross.study.report.html_pages import difference
-from metacross.study.statistics import Spread
-
-TEST_CAPTION = "p by approximate randomization; it speaks of these sentences and seeds only."
-TEST_WORDS = (
-    "p is the fraction of random exchanges of two systems' modes, sentence by sentence, that make "
-    "a difference at least as large (approximate randomization, two-sided, 10,000 shuffles); the "
-    "counts of a sentence are summed over the seeds that both have. n.s. stands for not "
-    "significant, p of 0.05 or more. The test speaks of these sentences and these trained models "
-    "only: another seed, or other text, is not in it. Nothing is corrected for the number of "
-    "comparisons."
-)
-_NOT_SIGNIFICANT = '<abbr title="not significant: p is 0.05 or more">n.s.</abbr>'
+from metacross.study.report.blocks import MISSING, Entry, Tone
+from metacross.study.statistics import MeanF1
 
 
 def points_entry(points: float | None) -> Entry:
-    """A figure in points; None: an en dash."""
+    """A value in points; None is shown as missing."""
     return Entry(MISSING if points is None else f"{points:.1f}")
 
 
-def spread_entry(spread: Spread | None, *, expected_seeds: int) -> Entry:
-    """A mean and how far the seeds are apart; fewer seeds than expected are told.
+def mean_entry(mean_f1: MeanF1 | None, *, expected_seeds: int, shade: float | None = None) -> Entry:
+    """A mean with its deviation, and the number of seeds where some are missing.
 
-    >>> spread_entry(Spread(74.61, 0.32, 3), expected_seeds=5).text
+    >>> mean_entry(MeanF1(74.61, 0.32, 3), expected_seeds=5).full_text
     '74.6 ± 0.3 (3 of 5 seeds)'
     """
-    if spread is None:
+    if mean_f1 is None:
         return Entry(MISSING)
-    text = f"{spread.mean:.1f}"
-    markup = f"{text}"
-    if spread.deviation is not None:
-        text += f" ± {spread.deviation:.1f}"
-        markup += f' <span class="quiet">± {spread.deviation:.1f}</span>'
-    if spread.n_seeds < expected_seeds:
-        told = f"{spread.n_seeds} of {expected_seeds} seeds"
-        text += f" ({told})"
-        markup += f"<br><small>{told}</small>"
-    return Entry(text, markup)
-
-
-def difference_entry(points: float | None, comparison: Comparison | None) -> Entry:
-    """A signed difference with its p-value; colored only where it is significant."""
-    if points is None:
-        return Entry(MISSING)
-    text = signed(points)
-    if comparison is None:
-        return Entry(text, f"<span>{text}</span>")
-    p_value = p_text(comparison.p_value)
-    if comparison.significant:
-        return Entry(
-            f"{text} ({p_value})", f"{difference(points)}<br><small>{escape(p_value)}</small>"
-        )
+    has_all_seeds = mean_f1.n_seeds >= expected_seeds
     return Entry(
-        f"{text} (n.s., {p_value})",
-        f'<span class="quiet">{text}<br><small>{_NOT_SIGNIFICANT} {escape(p_value)}</small></span>',
+        f"{mean_f1.mean:.1f}",
+        detail="" if mean_f1.deviation is None else f"± {mean_f1.deviation:.1f}",
+        note="" if has_all_seeds else f"{mean_f1.n_seeds} of {expected_seeds} seeds",
+        shade=shade,
     )
 
 
-def p_entry(comparison: Comparison | None) -> Entry:
-    """A p-value alone, told where it is not significant; None: an en dash."""
+def difference_entry(
+    points: float | None, comparison: Comparison | None, *, shade: float | None = None
+) -> Entry:
+    """A signed difference with its p-value; it is colored and shaded unless it is not significant.
+
+    ``comparison`` is None where there was no test.
+    """
+    if points is None:
+        return Entry(MISSING)
+    if comparison is None:
+        return Entry(signed(points), shade=shade)
+    return Entry(
+        signed(points),
+        note=_significance_text(comparison),
+        tone=_tone(points, comparison),
+        shade=shade if comparison.significant else None,
+    )
+
+
+def gain_entry(points: float, comparison: Comparison | None) -> Entry:
+    """A signed difference without its p-value, colored only where it is significant."""
+    return Entry(signed(points), tone=None if comparison is None else _tone(points, comparison))
+
+
+def p_value_entry(comparison: Comparison | None) -> Entry:
+    """A p-value on its own; None is shown as missing."""
     if comparison is None:
         return Entry(MISSING)
-    p_value = p_text(comparison.p_value)
-    if comparison.significant:
-        return Entry(p_value)
-    markup = f'<span class="quiet">{_NOT_SIGNIFICANT} {escape(p_value)}</span>'
-    return Entry(f"n.s., {p_value}", markup)
-
-
-def plain_difference_entry(points: float, comparison: Comparison | None) -> Entry:
-    """A signed difference alone; colored only where it is significant."""
-    text = signed(points)
-    if comparison is None:
-        return Entry(text)
-    shown = difference(points) if comparison.significant else f'<span class="quiet">{text}</span>'
-    return Entry(text, shown)
+    tone: Tone | None = None if comparison.significant else "muted"
+    return Entry(_significance_text(comparison), tone=tone)
 
 
 def signed(points: float) -> str:
-    """A difference in points; nothing is +0.0, never -0.0."""
-    return f"{round(points, 1) + 0.0:+.1f}"
+    """A difference in points with its sign.
+
+    >>> signed(1.25), signed(-0.04)
+    ('+1.2', '+0.0')
+    """
+    return f"{_rounded(points):+.1f}"
 
 
-def p_text(p_value: float) -> str:
+def difference_tone(points: float) -> Tone:
+    """Good above zero and bad below; what is shown as zero is neither."""
+    rounded = _rounded(points)
+    return "good" if rounded > 0 else "bad" if rounded < 0 else "muted"
+
+
+def p_value_text(p_value: float) -> str:
     """A p-value.
 
-    >>> p_text(0.0001), p_text(0.04962)
+    >>> p_value_text(0.0001), p_value_text(0.04962)
     ('p < 0.001', 'p = 0.0496')
     """
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.4f}"
+
+
+def _significance_text(comparison: Comparison) -> str:
+    p_value = p_value_text(comparison.p_value)
+    return p_value if comparison.significant else f"n.s., {p_value}"
+
+
+def _tone(points: float, comparison: Comparison) -> Tone:
+    return difference_tone(points) if comparison.significant else "muted"
+
+
+def _rounded(points: float) -> float:
+    return round(points, 1) + 0.0  # adding zero turns -0.0 into 0.0

@@ -1,4 +1,4 @@
-"""Tells what the results of a study were made of, and how to make them again."""
+"""Lists the runs, versions and corpora behind the results, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 from metacross.study.report.blocks import (
     Block,
     Code,
+    Collapsible,
     Entry,
-    Folded,
     Heading,
     Paragraph,
     Row,
@@ -21,15 +21,17 @@ from metacross.study.report.blocks import (
 from metacross.study.results import Result
 from metacross.study.statistics import ResultsGrid
 
-_WHOLE = "metacross experiment study.yaml --output FOLDER\n"
-_ALONE = """\
+_STUDY_COMMAND = "metacross experiment study.yaml --output FOLDER\n"
+_SYSTEM_COMMANDS = """\
 metacross train RECIPE.yaml --source SOURCE --dev DEV --encoder ENCODER --seed SEED --output MODEL
 metacross evaluate MODEL TARGET
 """
 
 
 def runs_section(grid: ResultsGrid, study: str | None) -> Section:
-    """Runs, versions, digests and recipes; ``study`` is the study as YAML, where it was kept."""
+    """Runs, versions, digests and recipes; ``study`` is the study as YAML, None where it is not
+    stored.
+    """
     return Section("runs", "Runs", tuple(_blocks(grid, study)))
 
 
@@ -37,22 +39,22 @@ def _blocks(grid: ResultsGrid, study: str | None) -> Iterator[Block]:
     yield _runs_table(grid)
     yield _versions_table(grid.results)
     yield _digests_table(grid.results)
-    yield Heading("Make it again")
+    yield Heading("How to reproduce")
     if study is not None:
         yield Paragraph(
-            "The whole study, or what is missing of it; study.yaml lies beside this report, and "
-            "its files are looked for from where the command is run:"
+            "The complete study, or the results that are missing. study.yaml is in the folder of "
+            "this report; its file names are relative to where you run the command:"
         )
-        yield Code(_WHOLE)
-        yield Folded("study.yaml", (Code(study),))
+        yield Code(_STUDY_COMMAND)
+        yield Collapsible("study.yaml", (Code(study),))
     yield Paragraph(
-        "One system alone, with a recipe from below saved as YAML: corpora and encoder with the "
-        "digests above give the same results on the same kind of machine. Types that a run does "
-        "not list were made O in its source, with data.drop."
+        "One system, with a recipe from below saved as a YAML file. Corpora and an encoder with "
+        "the digests above give the same results on the same kind of machine. Entity types that a "
+        "run does not list were dropped from its source corpus with data.drop."
     )
-    yield Code(_ALONE)
+    yield Code(_SYSTEM_COMMANDS)
     yield Heading("Recipes")
-    for system in grid.systems():
+    for system in grid.systems:
         yield from _recipes(system, [result for result in grid.results if result.system == system])
 
 
@@ -61,18 +63,18 @@ def _runs_table(grid: ResultsGrid) -> Table:
     for result in grid.results:
         run = (result.system, result.labels, result.seed, result.training.folder)
         runs.setdefault(run, []).append(result)
-    order = grid.systems()
+    systems = grid.systems
     rows = [
         Row(f"seed {seed}", _run_entries(runs[run]), group=f"{system} ({', '.join(labels)})")
-        for run in sorted(runs, key=lambda run: (order.index(run[0]), run))
+        for run in sorted(runs, key=lambda run: (systems.index(run[0]), run))
         for system, labels, seed, _ in [run]
     ]
-    headings = ("training", "steps", "best step", "minutes", "results", "evaluation, seconds")
     return Table(
-        "A row for each training, its time in minutes; evaluation is the sum over the results that "
-        "it was used in.",
-        (*headings, "machine"),
+        "Training runs, with the training time in minutes. Evaluation is the total time of all "
+        "results that used the run.",
+        ("run", "steps", "best step", "minutes", "results", "evaluation, seconds", "machine"),
         tuple(rows),
+        text_columns=frozenset({"machine"}),
     )
 
 
@@ -91,43 +93,47 @@ def _run_entries(results: Sequence[Result]) -> tuple[Entry, ...]:
 
 
 def _versions_table(results: Sequence[Result]) -> Table:
-    used: dict[str, list[str]] = {}
+    versions: dict[str, dict[str, None]] = {}
     for result in results:
-        for name, version in result.versions.items():
-            if version not in used.setdefault(name, []):
-                used[name].append(version)
-    rows = [Row(name, (Entry(", ".join(versions)),)) for name, versions in used.items()]
-    return Table("Versions", ("of", "version"), tuple(rows))
+        for package, version in result.versions.items():
+            versions.setdefault(package, {})[version] = None
+    rows = [Row(package, (Entry(", ".join(used)),)) for package, used in versions.items()]
+    return Table(
+        "Versions", ("package", "version"), tuple(rows), text_columns=frozenset({"version"})
+    )
 
 
 def _digests_table(results: Sequence[Result]) -> Table:
-    used: dict[tuple[str, str, str], None] = {}
+    digests: set[tuple[str, str, str]] = set()
     for result in results:
-        for what, digest in result.digests.items():
-            target = f" {result.target}" if what.startswith("target ") else ""
-            labels = ", ".join(result.labels) if "corpus" in what else ""
-            used[(f"{what}{target}", labels, digest)] = None
+        for name, digest in result.digests.items():
+            target = f" {result.target}" if name.startswith("target ") else ""
+            labels = ", ".join(result.labels) if "corpus" in name else ""
+            digests.add((f"{name}{target}", labels, digest))
     rows = [
-        Row(name, (Entry(labels), Entry(digest[:12], f"<code>{digest[:12]}</code>")))
-        for name, labels, digest in sorted(used)
+        Row(name, (Entry(labels), Entry(digest[:12], code=True)))
+        for name, labels, digest in sorted(digests)
     ]
     return Table(
-        "What was read, by the beginnings of digests", ("what", "labels", "digest"), tuple(rows)
+        "Corpora and encoder, with the first 12 digits of their digests",
+        ("input", "labels", "digest"),
+        tuple(rows),
+        text_columns=frozenset({"labels", "digest"}),
     )
 
 
 def _recipes(system: str, results: Sequence[Result]) -> Iterator[Block]:
-    """Each different recipe of a system, whatever the seed."""
-    by_recipe: dict[str, list[Result]] = {}
+    """Each recipe of a system once; recipes that differ only in the seed are the same."""
+    labels_by_recipe: dict[str, dict[str, None]] = {}
     for result in results:
-        by_recipe.setdefault(_as_yaml(result.recipe), []).append(result)
-    for recipe, own in by_recipe.items():
-        labels = dict.fromkeys(", ".join(result.labels) for result in own)
-        yield Folded(f"{system} ({'; '.join(labels)})", (Code(recipe),))
+        recipe = _yaml_without_seed(result.recipe)
+        labels_by_recipe.setdefault(recipe, {})[", ".join(result.labels)] = None
+    for recipe, labels in labels_by_recipe.items():
+        yield Collapsible(f"{system} ({'; '.join(labels)})", (Code(recipe),))
 
 
-def _as_yaml(recipe: dict[str, Any]) -> str:
-    """Without the seed, which is an argument of the command."""
+def _yaml_without_seed(recipe: dict[str, Any]) -> str:
+    """The seed is an argument of the command."""
     run = recipe.get("run")
     if isinstance(run, dict):
         recipe = {**recipe, "run": {key: run[key] for key in run if key != "seed"}}

@@ -1,133 +1,152 @@
-"""Tables of F1: systems by targets, beside the paper's, and their differences to the base."""
+"""Tables of F1 by system and target, and of the differences to the baseline."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from metacross.study.paper_results import PAPER, paper_row
 from metacross.study.plan import fraction_name
-from metacross.study.predictions import StoredPredictions, compared_systems
-from metacross.study.report.blocks import (
-    MISSING,
-    Block,
-    Entry,
-    Heading,
-    Paragraph,
-    Row,
-    Section,
-    Table,
-)
-from metacross.study.report.number_format import (
-    TEST_CAPTION,
-    TEST_WORDS,
-    difference_entry,
-    spread_entry,
-)
-from metacross.study.statistics import ResultsGrid, Seeds, average, spread
-
-_PAPERS = (
-    " The paper's rows are averaged over the same targets; with another encoder and other "
-    "sentences, they are there to compare differences and not heights."
+from metacross.study.predictions import StoredPredictions, compare_systems
+from metacross.study.report.blocks import MISSING, Block, Entry, Heading, Row, Section, Table
+from metacross.study.report.number_format import difference_entry, mean_entry
+from metacross.study.report.significance_text import TEST_DESCRIPTION, significance_caption
+from metacross.study.statistics import (
+    MeanF1,
+    ResultsGrid,
+    average_difference,
+    average_f1,
+    mean_difference,
+    mean_f1,
 )
 
 
 def scores_section(grid: ResultsGrid, stored: StoredPredictions) -> Section:
-    """F1 in every fraction."""
+    """F1 for each fraction."""
     return Section("scores", "Scores", tuple(_blocks(grid, stored)))
 
 
 def _blocks(grid: ResultsGrid, stored: StoredPredictions) -> Iterator[Block]:
-    if stored.keeps_any(grid.results) and any(
-        _has_differences(grid, fraction) for fraction in grid.fractions
-    ):
-        yield Paragraph(TEST_WORDS)
+    compared = [fraction for fraction in grid.fractions if grid.can_compare_systems(fraction)]
+    if compared and stored.has_any(grid.results):
+        yield TEST_DESCRIPTION
     for fraction in grid.fractions:
         yield Heading(fraction_name(fraction))
         yield score_table(grid, fraction)
-        if _has_differences(grid, fraction):
+        if fraction in compared:
             yield difference_table(grid, stored, fraction)
 
 
-def _has_differences(grid: ResultsGrid, fraction: float) -> bool:
-    return grid.reference in grid.systems(fraction) and len(grid.systems(fraction)) > 1
-
-
 def score_table(grid: ResultsGrid, fraction: float) -> Table:
-    """Systems by targets; the paper's figures stand under those of the same system."""
+    """Systems by targets; the paper's values follow those of the same system."""
+    targets, expected_seeds = grid.targets_in(fraction), grid.max_seeds(fraction)
+    systems = grid.systems_in(fraction)
+    means = [_system_means(grid, fraction, system) for system in systems]
+    shades = _shades_by_column([[_points(mean) for mean in row] for row in means])
     rows = []
-    for system in grid.systems(fraction):
-        rows.append(_system_row(grid, fraction, system))
-        beside = _paper_row(grid, fraction, system)
-        if beside is not None:
-            rows.append(beside)
-    papers = _PAPERS if any(row.quiet for row in rows) else ""
-    n_seeds = grid.most_seeds(fraction)
-    seeds = (
-        f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed, no spread"
-    )
+    for system, system_means, row_shades in zip(systems, means, shades, strict=True):
+        entries = [
+            mean_entry(mean, expected_seeds=expected_seeds, shade=shade)
+            for mean, shade in zip(system_means, row_shades, strict=True)
+        ]
+        rows.append(Row(system, tuple(entries)))
+        rows += _paper_rows(grid, fraction, system)
+    has_paper = len(rows) > len(systems)
     return Table(
-        f"F1 in points, {fraction_name(fraction)}: {seeds}. {_average_caption(grid, fraction)}{papers}",
-        ("system", *grid.targets_in(fraction), "average"),
+        _score_caption(grid, fraction, has_paper=has_paper),
+        ("system", *targets, "average"),
         tuple(rows),
+        color_note="The stronger the color, the higher the F1 within its column.",
     )
-
-
-def _system_row(grid: ResultsGrid, fraction: float, system: str) -> Row:
-    expected = grid.most_seeds(fraction)
-    spreads = [spread(grid.at(fraction, system, target)) for target in grid.targets_in(fraction)]
-    spreads.append(average(grid, fraction, system))
-    return Row(system, tuple(spread_entry(own, expected_seeds=expected) for own in spreads))
-
-
-def _paper_row(grid: ResultsGrid, fraction: float, system: str) -> Row | None:
-    published = paper_row(fraction, system)
-    if published is None:
-        return None
-    values = [published.f1s.get(target) for target in grid.targets_in(fraction)]
-    values.append(published.average_over(grid.shared_targets(fraction)))
-    entries = [Entry(MISSING if value is None else f"{value:.2f}") for value in values]
-    return Row(f"{system}, {PAPER}", tuple(entries), quiet=True)
-
-
-def _average_caption(grid: ResultsGrid, fraction: float) -> str:
-    shared = grid.shared_targets(fraction)
-    if not shared:
-        return "No average: no target is there for all systems."
-    return f"Average over {', '.join(shared)}."
 
 
 def difference_table(grid: ResultsGrid, stored: StoredPredictions, fraction: float) -> Table:
-    """The other systems against the base on each target, with the significance, and on average."""
-    targets, shared = grid.targets_in(fraction), grid.shared_targets(fraction)
-    base, rows = grid.reference, []
-    for system in grid.systems(fraction):
-        if system == base:
-            continue
-        entries, points = [], {}
-        for target in targets:
-            ours, theirs = grid.at(fraction, system, target), grid.at(fraction, base, target)
-            points[target] = mean_difference(ours, theirs)
-            entries.append(difference_entry(points[target], compared_systems(stored, ours, theirs)))
-        known = [own for own in (points[target] for target in shared) if own is not None]
-        whole = statistics.fmean(known) if known and len(known) == len(shared) else None
-        rows.append(Row(system, (*entries, difference_entry(whole, None))))
+    """The other systems against the baseline, with significance on each target."""
+    targets = grid.targets_in(fraction)
+    systems = [system for system in grid.systems_in(fraction) if system != grid.baseline]
+    points = {system: _differences(grid, fraction, system) for system in systems}
+    largest = max((abs(value) for row in points.values() for value in row if value), default=0.0)
+    rows = []
+    for system in systems:
+        comparisons = [
+            compare_systems(
+                stored, grid.at(fraction, system, target), grid.at(fraction, grid.baseline, target)
+            )
+            for target in targets
+        ]
+        entries = [
+            difference_entry(value, comparison, shade=value / largest if value else None)
+            for value, comparison in zip(points[system], comparisons, strict=True)
+        ]
+        average = difference_entry(average_difference(grid, fraction, system), None)
+        rows.append(Row(system, (*entries, average)))
     return Table(
-        f"Difference to {base} in points of F1, {fraction_name(fraction)}: mean over the seeds that both have. "
-        f"{_average_caption(grid, fraction)}{significance_caption(grid, stored)}",
+        f"Difference to {grid.baseline} in points of F1, {fraction_name(fraction)}: mean over the "
+        f"seeds that both have. {_average_text(grid, fraction)}"
+        f"{significance_caption(grid, stored)}",
         ("system", *targets, "average"),
         tuple(rows),
+        color_note=f"Blue is above {grid.baseline}, orange is below, stronger for larger "
+        "differences. Averages and differences that are not significant have no color.",
     )
 
 
-def significance_caption(grid: ResultsGrid, stored: StoredPredictions) -> str:
-    """What p is, where there can be any."""
-    return f" {TEST_CAPTION}" if stored.keeps_any(grid.results) else ""
+def _system_means(grid: ResultsGrid, fraction: float, system: str) -> list[MeanF1 | None]:
+    means = [mean_f1(grid.at(fraction, system, target)) for target in grid.targets_in(fraction)]
+    return [*means, average_f1(grid, fraction, system)]
 
 
-def mean_difference(ours: Seeds, theirs: Seeds) -> float | None:
-    """In points, over the seeds that both have; None where there are none."""
-    shared = sorted({*ours} & {*theirs})
+def _differences(grid: ResultsGrid, fraction: float, system: str) -> list[float | None]:
+    return [
+        mean_difference(grid.at(fraction, system, target), grid.at(fraction, grid.baseline, target))
+        for target in grid.targets_in(fraction)
+    ]
+
+
+def _paper_rows(grid: ResultsGrid, fraction: float, system: str) -> list[Row]:
+    published = paper_row(fraction, system)
+    if published is None:
+        return []
+    values = [published.f1s.get(target) for target in grid.targets_in(fraction)]
+    values.append(published.average_over(grid.shared_targets(fraction)))
+    entries = [Entry(MISSING if value is None else f"{value:.2f}") for value in values]
+    return [Row(f"{system}, paper", tuple(entries), tone="muted")]
+
+
+def _shades_by_column(values: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
+    """Where each value lies between the lowest (0) and the highest (1) of its column; None where
+    there is no value.
+
+    >>> _shades_by_column([[50.0, 70.0], [60.0, None]])
+    [[0.0, 0.0], [1.0, None]]
+    """
+    columns = []
+    for column in zip(*values, strict=True):
+        known = [value for value in column if value is not None]
+        low, high = min(known, default=0.0), max(known, default=0.0)
+        width = high - low or 1.0
+        columns.append([None if value is None else (value - low) / width for value in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _points(mean: MeanF1 | None) -> float | None:
+    return None if mean is None else mean.mean
+
+
+def _score_caption(grid: ResultsGrid, fraction: float, *, has_paper: bool) -> str:
+    n_seeds = grid.max_seeds(fraction)
+    seeds = f"mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed"
+    paper = (
+        f" Averages of the {PAPER} are over the same targets. The paper used another encoder "
+        "and other sentences: compare differences between systems, not absolute values."
+    )
+    return (
+        f"F1 in points, {fraction_name(fraction)}: {seeds}. {_average_text(grid, fraction)}"
+        f"{paper if has_paper else ''}"
+    )
+
+
+def _average_text(grid: ResultsGrid, fraction: float) -> str:
+    shared = grid.shared_targets(fraction)
     if not shared:
-        return None
-    return 100 * statistics.fmean(ours[seed].f1 - theirs[seed].f1 for seed in shared)
+        return "No average: there is no target with results of all systems."
+    return f"Average over {', '.join(shared)}."
