@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.cli import model_commands, study_commands, text_commands
+from metacross.cli import model_commands, text_commands
 from metacross.cli import output as console
+from metacross.cli.compare import compare_command
+from metacross.cli.demo import demo_command
+from metacross.cli.experiment import experiment_command
 from metacross.errors import MetacrossError
 
 app = typer.Typer(
@@ -20,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("demo")(model_commands.demo_command)
+app.command("demo")(demo_command)
 app.command("check")(text_commands.check_command)
 app.command("convert")(text_commands.convert_command)
 app.command("score")(text_commands.score_command)
@@ -29,8 +32,8 @@ app.command("evaluate")(model_commands.evaluate_command)
 app.command("predict")(model_commands.predict_command)
 app.command("neighbors")(model_commands.neighbors_command)
 app.command("fine-tune")(model_commands.fine_tune_command)
-app.command("experiment")(study_commands.experiment_command)
-app.command("compare")(study_commands.compare_command)
+app.command("experiment")(experiment_command)
+app.command("compare")(compare_command)
 
 
 def _show_version(wished: bool) -> None:

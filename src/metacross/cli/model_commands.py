@@ -68,17 +68,6 @@ class OutputFormat(str, Enum):
     JSONL = "jsonl"
 
 
-def demo_command(
-    output: Annotated[Path, typer.Option(help="Folder of the models and the report.")] = Path(
-        "demo"
-    ),
-) -> None:
-    """The whole method on the bundled encoder and corpus, in minutes, offline."""
-    from metacross.cli.demo import run_demo
-
-    run_demo(output)
-
-
 def train_command(
     recipe: Annotated[
         str, typer.Argument(metavar="[RECIPE]", help="A recipe's name, or a YAML file.")

@@ -1,4 +1,4 @@
-"""Counts entities in the predictions that a study kept, and compares systems by them."""
+"""Counts entities in the stored predictions of a study, and compares systems by these counts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.metrics.significance import Comparison, Counts, compare
+from metacross.study.plan import fraction_name
 from metacross.study.results import Mode, Result, SentencePredictions, StudyFolder
 from metacross.study.statistics import Seeds
 from metacross.text.sentence import Corpus
@@ -18,10 +19,10 @@ from metacross.text.sentence import Corpus
 
 @dataclass(frozen=True, slots=True)
 class SentenceCounts:
-    """A result sentence by sentence.
+    """The counts of a result, sentence by sentence.
 
-    *Shape:* ``counts`` of a mode (sentences, 3); ``similarities`` (sentences,), the mean over
-    the neighbors of each, not a number where it has none.
+    *Shape:* ``counts`` of a mode (sentences, 3); ``similarities`` (sentences,): the mean similarity
+    of each sentence's neighbors, NaN where it has none.
     """
 
     counts: dict[Mode, Counts]
@@ -29,43 +30,43 @@ class SentenceCounts:
 
 
 class StoredPredictions:
-    """The predictions and corpora of a study, as far as they were kept."""
+    """The predictions and corpora of a study, as far as they were stored."""
 
     def __init__(self, folder: StudyFolder) -> None:
         self._folder = folder
         self._corpora: dict[str, Corpus | None] = {}
-        self._counted: dict[str, SentenceCounts | None] = {}
+        self._counts: dict[str, SentenceCounts | None] = {}
 
     def gold(self, result: Result) -> Corpus | None:
-        """The target corpus with its own entities; None where it was not kept."""
+        """The labeled target corpus; None: it was not stored."""
         return self._corpus(result.digests.get("target corpus"))
 
     def source(self, result: Result) -> Corpus | None:
-        """The corpus that the neighbors come from; None where it was not kept."""
+        """The source corpus, which the neighbors come from; None: it was not stored."""
         return self._corpus(result.digests.get("source corpus"))
 
     def sentences(self, result: Result) -> list[SentencePredictions] | None:
-        """What was found in each sentence of the target corpus; None where that or the corpus was
-        not kept.
+        """The predictions for each sentence of the target corpus; None: they or the corpus were not
+        stored.
         """
-        gold, found = self.gold(result), self._folder.sentences(result)
-        if gold is None or found is None:
+        gold, sentences = self.gold(result), self._folder.sentences(result)
+        if gold is None or sentences is None:
             return None
-        if len(gold) != len(found):
+        if len(gold) != len(sentences):
             raise DataError(
                 f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}) "
-                f"for {len(gold):,} sentences of {result.target}, found {len(found):,}"
+                f"for {len(gold):,} sentences of {result.target}, found {len(sentences):,}"
             )
-        return found
+        return sentences
 
     def counted(self, result: Result) -> SentenceCounts | None:
-        """A result sentence by sentence; None where predictions or corpus were not kept."""
-        if result.key not in self._counted:
-            self._counted[result.key] = self._count(result)
-        return self._counted[result.key]
+        """The counts sentence by sentence; None: the predictions or the corpus were not stored."""
+        if result.key not in self._counts:
+            self._counts[result.key] = self._count(result)
+        return self._counts[result.key]
 
     def keeps_any(self, results: Iterable[Result]) -> bool:
-        """Whether there are predictions to look into."""
+        """Whether predictions of any of these results are stored."""
         return any(self.counted(result) is not None for result in results)
 
     def _count(self, result: Result) -> SentenceCounts | None:
@@ -74,10 +75,10 @@ class StoredPredictions:
             return None
         counts: dict[Mode, Counts] = {
             mode: counts_by_sentence(gold, _predicted(gold, sentences, mode))
-            for mode in result.modes
+            for mode in result.counts
         }
-        for mode, own in counts.items():
-            self._check_agreement(result, mode, own)
+        for mode, mode_counts in counts.items():
+            self._check_agreement(result, mode, mode_counts)
         similarities = [
             float(np.mean([similarity for _, similarity in sentence.neighbors]))
             if sentence.neighbors
@@ -87,14 +88,14 @@ class StoredPredictions:
         return SentenceCounts(counts, np.array(similarities))
 
     def _check_agreement(self, result: Result, mode: Mode, counts: Counts) -> None:
-        """The tables and what rests on predictions must not speak of different things."""
-        scored = result.score(mode)
-        found = tuple(map(int, counts.sum(axis=0)))
-        if found != (scored.correct, scored.predicted, scored.gold):
+        """Refuse predictions whose counts differ from those of the result."""
+        score = result.score(mode)
+        correct, n_predicted, n_gold = map(int, counts.sum(axis=0))
+        if (correct, n_predicted, n_gold) != (score.correct, score.predicted, score.gold):
             raise DataError(
                 f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}, "
-                f"{result.target}, {result.fraction}, {mode}) with {scored.correct:,} of "
-                f"{scored.gold:,} entities right, found {found[0]:,} of {found[2]:,}"
+                f"{result.target}, {fraction_name(result.fraction)}, {mode}) with {score.correct:,} "
+                f"of {score.gold:,} entities correct, found {correct:,} of {n_gold:,}"
             )
 
     def _corpus(self, digest: str | None) -> Corpus | None:
@@ -106,9 +107,9 @@ class StoredPredictions:
 
 
 def compared_systems(stored: StoredPredictions, ours: Seeds, theirs: Seeds) -> Comparison | None:
-    """Two systems on a target by the modes that the tables show, over the seeds that both have:
-    the counts of a sentence are summed over them. None where there are none, where the corpora are
-    not the same, or where not all predictions were kept.
+    """Compare two systems on a target in their reported modes, over the seeds that both have: the
+    counts of a sentence are summed over seeds. None: there are no such seeds, the corpora differ, or
+    predictions are missing.
     """
     shared = sorted({*ours} & {*theirs})
     corpora = {
@@ -116,14 +117,16 @@ def compared_systems(stored: StoredPredictions, ours: Seeds, theirs: Seeds) -> C
     }
     if len(corpora) != 1:
         return None
-    own = summed(stored, [ours[seed] for seed in shared])
-    other = summed(stored, [theirs[seed] for seed in shared])
-    return None if own is None or other is None else compare(own, other)
+    our_counts = summed(stored, [ours[seed] for seed in shared])
+    their_counts = summed(stored, [theirs[seed] for seed in shared])
+    if our_counts is None or their_counts is None:
+        return None
+    return compare(our_counts, their_counts)
 
 
 def compared_modes(stored: StoredPredictions, results: Seeds) -> Comparison | None:
-    """A system on a target adapted against not adapted, over all seeds; None where not all
-    predictions were kept.
+    """Compare a system on a target adapted against not adapted, over all seeds; None: predictions
+    are missing.
     """
     if len({result.digests.get("target corpus") for result in results.values()}) != 1:
         return None
@@ -135,19 +138,21 @@ def compared_modes(stored: StoredPredictions, results: Seeds) -> Comparison | No
 def summed(
     stored: StoredPredictions, results: list[Result], mode: Mode | None = None
 ) -> Counts | None:
-    """Counts of each sentence, summed over results of the same corpus; None where not all predictions
-    were kept. ``mode`` None is the one that the tables show. *Shape:* (sentences, 3).
+    """The counts of each sentence, summed over results on the same corpus; None: predictions are
+    missing. ``mode`` None: the reported mode of each result. *Shape:* (sentences, 3).
     """
     total: Counts | None = None
     for result in results:
-        counted = stored.counted(result)
-        if counted is None:
+        sentence_counts = stored.counted(result)
+        if sentence_counts is None:
             return None
-        own = counted.counts[mode or result.reported_mode]
-        total = own if total is None else total + own
+        counts = sentence_counts.counts[mode or result.reported_mode]
+        total = counts if total is None else total + counts
     return total
 
 
-def _predicted(gold: Corpus, found: list[SentencePredictions], mode: Mode) -> Corpus:
-    pairs = zip(gold, found, strict=True)
-    return Corpus(tuple(replace(sentence, spans=own.spans[mode]) for sentence, own in pairs))
+def _predicted(gold: Corpus, predictions: list[SentencePredictions], mode: Mode) -> Corpus:
+    pairs = zip(gold, predictions, strict=True)
+    return Corpus(
+        tuple(replace(sentence, spans=prediction.spans[mode]) for sentence, prediction in pairs)
+    )

@@ -59,5 +59,5 @@ def _readings_table(grid: ResultsGrid, stored: StoredPredictions, fraction: floa
 def both_modes(results: Seeds) -> Seeds:
     """The results that were read both with and without adaptation."""
     return {
-        seed: result for seed, result in results.items() if {"plain", "adapted"} <= {*result.modes}
+        seed: result for seed, result in results.items() if {"plain", "adapted"} <= {*result.counts}
     }

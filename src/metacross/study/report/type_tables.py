@@ -49,7 +49,7 @@ def mean_type_f1(results: Seeds, label: str) -> float | None:
 
 
 def _type_score(result: Result, label: str) -> Score:
-    counts = result.modes[result.reported_mode].get(label)
+    counts = result.counts[result.reported_mode].get(label)
     return Score(counts.correct, counts.predicted, counts.gold) if counts else Score(0, 0, 0)
 
 
