@@ -82,7 +82,7 @@ def fine_tuned_model(
     n_sentences: int,
     callbacks: Sequence[TrainingCallback] = (),
 ) -> NerModel:
-    """Fine-tune the model in ``folder`` on some sentences of ``target`` and save it in ``output``."""
+    """Fine-tune the model of ``folder`` on some sentences of ``target``; save it in ``output``."""
     return fine_tune_model(
         opened_model(folder, settings),
         target,

@@ -47,8 +47,8 @@ class Study(SettingsGroup):
     """Systems that are trained with several seeds and scored on several targets.
 
     A system is a list of changes to the study's recipe: recipe names and ``group.key=value``,
-    applied in order. A fraction of 0 means zero-shot; for other fractions the system is fine-tuned on
-    that part of the target's labeled sentences.
+    applied in order. A fraction of 0 means zero-shot; for other fractions the system is fine-tuned
+    on that part of the target's labeled sentences.
     """
 
     title: str = Field(description="title of the report")
@@ -57,7 +57,7 @@ class Study(SettingsGroup):
     )
     recipe: str | list[str] | None = Field(
         None,
-        description="recipe or list of recipes; null: mini for the bundled encoder, else paper",
+        description="one or more recipes; null: mini for the bundled encoder, else paper",
     )
     encoder: str | None = Field(None, description="null: the recipe's encoder")
     fractions: list[Fraction] = Field(
@@ -78,7 +78,7 @@ class Study(SettingsGroup):
         return values
 
     def settings(self, system: str, seed: int) -> Settings:
-        """All settings of a system: the recipe, the encoder, ``set``, the system's list, the seed."""
+        """The recipe with the encoder, ``set``, the system's own list and the seed, in this order."""
         recipe = self.recipe or ("mini" if self.encoder in ("mini", None) else "paper")
         settings = load_settings(recipe)
         if self.encoder is not None:

@@ -54,8 +54,9 @@ class StoredPredictions:
             return None
         if len(gold) != len(sentences):
             raise DataError(
-                f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}) "
-                f"for {len(gold):,} sentences of {result.target}, found {len(sentences):,}"
+                f"{self._folder.folder}: expected predictions of {result.system}, seed "
+                f"{result.seed}, for {len(gold):,} sentences of {result.target}, found "
+                f"{len(sentences):,}"
             )
         return sentences
 
@@ -93,9 +94,10 @@ class StoredPredictions:
         correct, n_predicted, n_gold = map(int, counts.sum(axis=0))
         if (correct, n_predicted, n_gold) != (score.correct, score.predicted, score.gold):
             raise DataError(
-                f"{self._folder.folder}: expected predictions of {result.system} (seed {result.seed}, "
-                f"{result.target}, {fraction_name(result.fraction)}, {mode}) with {score.correct:,} "
-                f"of {score.gold:,} entities correct, found {correct:,} of {n_gold:,}"
+                f"{self._folder.folder}: expected predictions of {result.system} (seed "
+                f"{result.seed}, {result.target}, {fraction_name(result.fraction)}, {mode}) with "
+                f"{score.correct:,} of {score.gold:,} entities correct, found {correct:,} of "
+                f"{n_gold:,}"
             )
 
     def _corpus(self, digest: str | None) -> Corpus | None:
@@ -108,8 +110,8 @@ class StoredPredictions:
 
 def compared_systems(stored: StoredPredictions, ours: Seeds, theirs: Seeds) -> Comparison | None:
     """Compare two systems on a target in their reported modes, over the seeds that both have: the
-    counts of a sentence are summed over seeds. None: there are no such seeds, the corpora differ, or
-    predictions are missing.
+    counts of a sentence are summed over seeds. None: there are no such seeds, the corpora differ,
+    or predictions are missing.
     """
     shared = sorted({*ours} & {*theirs})
     corpora = {

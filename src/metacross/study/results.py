@@ -59,8 +59,8 @@ class Result(JsonRecord):
 
     ``fraction`` is 0.0 for zero-shot. ``counts`` are entity counts by mode and label: plain and,
     where the system adapts, adapted; the tables show the ``reported_mode``. ``digests`` (source
-    corpus, dev corpus, target corpus, encoder) and ``recipe`` say what the result depends on; ``key``
-    identifies all of it.
+    corpus, dev corpus, target corpus, encoder) and ``recipe`` say what the result depends on;
+    ``key`` identifies all of it.
     """
 
     key: str
@@ -262,7 +262,7 @@ def _is_cut_off(path: Path, lines: Sequence[str]) -> bool:
 
 
 def _ends_with_line_break(path: Path) -> bool:
-    """Whether a file is empty, does not exist, or ends with a line break; reads its last byte only."""
+    """Whether a file ends with a line break, is empty, or does not exist; reads its last byte."""
     if not path.exists() or not path.stat().st_size:
         return True
     with path.open("rb") as file:

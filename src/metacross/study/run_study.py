@@ -125,7 +125,7 @@ def run_study(
 ) -> StudyResults:
     """Train and score the systems of a study, and write its report.
 
-    ``study`` is a built-in study (``zero-shot``, ...), a YAML file or a ``Study``; the other arguments
+    ``study`` is a built-in study (``zero-shot``, ...), a YAML file or a ``Study``; other arguments
     replace what it says. ``targets`` maps languages to labeled corpora to score on,
     ``target_train`` to corpora that fractions are drawn from. ``set`` holds recipe names and
     ``group.key=value`` for all systems. ``quick`` trains few steps with one seed. ``jobs`` is the

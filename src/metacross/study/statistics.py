@@ -31,8 +31,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ResultsGrid:
-    """Results, at most one for each fraction, system, target and seed; ``replaced`` is the number of
-    earlier results that later ones replaced.
+    """Results, at most one for each fraction, system, target and seed; ``replaced`` is the number
+    of earlier results that later ones replaced.
     """
 
     results: tuple[Result, ...]
@@ -40,7 +40,7 @@ class ResultsGrid:
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> ResultsGrid:
-        """The grid of a study; of several results with the same place in the grid the last counts."""
+        """The grid of a study; of several results for the same place the last one counts."""
         last = {
             (result.fraction, result.system, result.target, result.seed): result
             for result in results
@@ -122,8 +122,8 @@ def spread(results: Seeds, mode: Mode | None = None) -> Spread | None:
 
 
 def average(grid: ResultsGrid, fraction: float, system: str) -> Spread | None:
-    """The mean of a system's means over the shared targets; None: no target is shared. Its deviation
-    is that of the averages by seed, over the seeds that have all of these targets.
+    """The mean of a system's means over the shared targets; None: no target is shared. Its
+    deviation is that of the averages by seed, over the seeds that have all of these targets.
     """
     places = [grid.at(fraction, system, target) for target in grid.shared_targets(fraction)]
     if not places:

@@ -31,8 +31,8 @@ def estimate_seconds(
 ) -> float:
     """About how long the planned results take on this machine, without fine-tuning.
 
-    Training runs that are finished in the folder ``runs`` take no time. Every system is trained for a
-    few steps and labels a few sentences.
+    Training runs that are finished in the folder ``runs`` take no time. Every system is trained for
+    a few steps and labels a few sentences.
     """
     total = 0.0
     trained = {
