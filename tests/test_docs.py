@@ -66,8 +66,8 @@ def test_the_study_of_the_page_on_studies_is_one(write):
     text = (ROOT / "docs" / "studies.md").read_text().split("significance.\n\n")[1]
     study = load_study(write("x.yaml", textwrap.dedent(text.split("\n\n")[0])), {})
     assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbors"]
-    for changes in study.systems.values():
-        load_settings(study.recipe, changes)
+    for system in study.systems:
+        study.settings(system, seed=1)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ OLD = (Path(__file__).parent.parent / "fixtures" / "results-before-0.1.jsonl").r
 
 def test_an_old_line_becomes_a_line_that_reads():
     result = Result.model_validate_json(migrated_line(OLD))
-    assert (result.system, result.seed, result.target, result.fraction) == ("base", 1, "fr", 0.01)
-    assert result.labels == ("LOC", "ORG", "PER")
+    assert (result.system, result.seed, result.target, result.fraction) == ("base", 1, "es", 0.01)
+    assert result.labels == ("LOC", "MISC", "ORG", "PER")
     assert result.reported_mode == "plain"
-    assert result.counts["plain"]["LOC"].gold == 349
+    assert result.counts["plain"]["LOC"].gold == 985
     settings = Settings.model_validate(result.recipe)
     assert settings.encoder.max_length == 128
     assert settings.fine_tuning.learning_rate == 0.001

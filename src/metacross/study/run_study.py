@@ -13,8 +13,9 @@ from metacross.study.plan import Study, changed_study, load_study, quick_study
 from metacross.study.report import write_report
 from metacross.study.results import Result, StudyFolder
 from metacross.study.statistics import ResultsGrid
-from metacross.study.system_runs import PlannedResult, SystemRun, plan_results, plan_system_runs
-from metacross.study.worker_pool import Job, StudyWork, run_in_processes
+from metacross.study.study_work import StudyWork
+from metacross.study.system_runs import PlannedResult, plan_results, plan_system_runs
+from metacross.study.worker_pool import run_in_processes
 
 
 @dataclass(frozen=True)
@@ -158,24 +159,12 @@ def _file_names(files: Mapping[str, str | Path] | None) -> dict[str, str] | None
 
 def _run(plan: StudyPlan, jobs: int, callback: StudyCallback) -> None:
     callback.on_study_begin(len(plan.results) - len(plan.missing), len(plan.results))
-    work = StudyWork(_missing_trainings(plan), plan.folder, plan.study.curve_sentences)
-    if jobs > 1 and len(work.trainings) > 1:
+    work = StudyWork.of(plan.missing, plan.folder, curve_sentences=plan.study.curve_sentences)
+    if jobs > 1 and work.n_parts > 1:
         run_in_processes(work, jobs, callback)
     else:
-        for training in range(len(work.trainings)):
-            work.run(training, callback)
-
-
-def _missing_trainings(plan: StudyPlan) -> tuple[tuple[Job, ...], ...]:
-    """The jobs that give the missing results, together with those of the same training run."""
-    by_run: dict[int, tuple[SystemRun, list[PlannedResult]]] = {}
-    for planned in plan.missing:
-        run = planned.system_run
-        by_run.setdefault(id(run), (run, []))[1].append(planned)
-    trainings: dict[str, list[Job]] = {}
-    for run, planned_results in by_run.values():
-        trainings.setdefault(run.folder, []).append(Job(run, tuple(planned_results)))
-    return tuple(tuple(jobs) for jobs in trainings.values())
+        for part in range(work.n_parts):
+            work.run(part, callback)
 
 
 def _finished(plan: StudyPlan) -> StudyResults:

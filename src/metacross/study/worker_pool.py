@@ -14,56 +14,45 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
+from typing import Protocol
 
 import torch
 
 from metacross.errors import MetacrossError, RunError
 from metacross.study.callbacks import StudyCallback
-from metacross.study.results import Result, StudyFolder
-from metacross.study.run_system import run_system
-from metacross.study.system_runs import PlannedResult, SystemRun
+from metacross.study.results import Result
+from metacross.study.system_runs import SystemRun
 
 RESUME = "Run the same command again to resume."
 _SECONDS_TO_STOP = 60  # for the last step and its checkpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The results of a system run that are still to be made."""
+class Work(Protocol):
+    """Work that can be shared. It is pickled and sent to every process."""
 
-    system_run: SystemRun
-    planned_results: tuple[PlannedResult, ...]
+    @property
+    def n_parts(self) -> int:
+        """The number of parts; a process does one part at a time."""
 
+    def run(self, part: int, callback: StudyCallback) -> None:
+        """Do a part."""
 
-@dataclass(frozen=True, slots=True)
-class StudyWork:
-    """Everything a process needs: jobs by the training run they share, and where results go."""
+    def system_run(self, part: int, number: int) -> SystemRun:
+        """A system run of a part."""
 
-    trainings: tuple[tuple[Job, ...], ...]
-    folder: StudyFolder
-    curve_sentences: int
-
-    def run(self, training: int, callback: StudyCallback) -> None:
-        """Do the jobs of a training run."""
-        for job in self.trainings[training]:
-            run_system(
-                job.system_run,
-                job.planned_results,
-                self.folder,
-                callback,
-                curve_sentences=self.curve_sentences,
-            )
+    def number(self, part: int, system_run: SystemRun) -> int:
+        """The number of a system run in a part."""
 
 
-def run_in_processes(work: StudyWork, n_processes: int, callback: StudyCallback) -> None:
-    """Do all jobs. A process takes the next training run when it has finished one; ``callback`` is
-    called in this process.
+def run_in_processes(work: Work, n_processes: int, callback: StudyCallback) -> None:
+    """Do all parts of the work. A process gets the next part when it has finished one; ``callback``
+    is called in this process.
 
     Ctrl-C, SIGTERM and errors stop all processes after their current training step.
     """
-    n_processes = min(n_processes, len(work.trainings))
+    n_processes = min(n_processes, work.n_parts)
     workers = _started(work, n_processes)
-    remaining = deque(range(len(work.trainings)))
+    remaining = deque(range(work.n_parts))
     try:
         with _sigterm_interrupts():
             while workers:
@@ -85,7 +74,7 @@ class _Worker:
     connection: Connection
 
 
-def _started(work: StudyWork, n_processes: int) -> list[_Worker]:
+def _started(work: Work, n_processes: int) -> list[_Worker]:
     context = multiprocessing.get_context("spawn")
     n_threads = max(1, (os.cpu_count() or 1) // n_processes)
     workers = []
@@ -100,7 +89,7 @@ def _started(work: StudyWork, n_processes: int) -> list[_Worker]:
 
 
 def _handle_message(
-    worker: _Worker, work: StudyWork, remaining: deque[int], callback: StudyCallback
+    worker: _Worker, work: Work, remaining: deque[int], callback: StudyCallback
 ) -> bool:
     """React to a message of a worker; False: the worker has ended."""
     try:
@@ -117,8 +106,7 @@ def _handle_message(
     elif kind == "error":
         raise value
     elif kind == "system":
-        training, number = value
-        callback.on_system_begin(work.trainings[training][number].system_run)
+        callback.on_system_begin(work.system_run(*value))
     elif kind == "scoring":
         callback.on_scoring(*value)
     elif kind == "result":
@@ -139,7 +127,7 @@ def _stop(workers: Sequence[_Worker]) -> None:
             worker.process.join()
 
 
-def _work(work: StudyWork, connection: Connection, n_threads: int) -> None:
+def _work(work: Work, connection: Connection, n_threads: int) -> None:
     """What a worker process does."""
     _end_with_parent()
     if hasattr(os, "setsid"):
@@ -147,30 +135,31 @@ def _work(work: StudyWork, connection: Connection, n_threads: int) -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     torch.set_num_threads(n_threads)
     try:
-        while (training := _next_training(connection)) is not None:
-            work.run(training, _Sender(connection, work, training))
+        while (part := _next_part(connection)) is not None:
+            work.run(part, _Sender(connection, work, part))
     except MetacrossError as error:
         connection.send(("error", error))
     except (KeyboardInterrupt, BrokenPipeError):
         sys.exit(1)
 
 
-def _next_training(connection: Connection) -> int | None:
+def _next_part(connection: Connection) -> int | None:
     connection.send(("ready", None))
-    training: int | None = connection.recv()
-    return training
+    part: int | None = connection.recv()
+    return part
 
 
 class _Sender(StudyCallback):
     """Sends the events of a study to the parent process."""
 
-    def __init__(self, connection: Connection, work: StudyWork, training: int) -> None:
+    def __init__(self, connection: Connection, work: Work, part: int) -> None:
         self._connection = connection
-        self._training = training
-        self._numbers = {id(job.system_run): i for i, job in enumerate(work.trainings[training])}
+        self._work = work
+        self._part = part
 
     def on_system_begin(self, system_run: SystemRun) -> None:
-        self._connection.send(("system", (self._training, self._numbers[id(system_run)])))
+        number = self._work.number(self._part, system_run)  # corpora are too large to send
+        self._connection.send(("system", (self._part, number)))
 
     def on_scoring(self, what: str, n_done: int, n_total: int) -> None:
         self._connection.send(("scoring", (what, n_done, n_total)))
