@@ -131,8 +131,8 @@ def _show_example(example: Example) -> None:
 
 
 def _show_next_steps(results: StudyResults, minutes: float) -> None:
-    (model,) = {result.training.folder for result in results.results if result.system == "ours"}
-    folder = results.folder / "runs" / model
+    ours = next(result for result in results.results if result.system == "ours")
+    folder = results.folder / "runs" / ours.training.folder
     console.show_plain(f"\nDone in {minutes:.1f} minutes. Open the report: {results.report}")
     console.show_plain("\nNext:")
     for line in (

@@ -78,7 +78,7 @@ class Study(SettingsGroup):
         return values
 
     def settings(self, system: str, seed: int) -> Settings:
-        """The recipe with the encoder, ``set``, the system's own list and the seed, in this order."""
+        """The recipe, then the encoder, ``set``, the changes of the system, and the seed."""
         recipe = self.recipe or ("mini" if self.encoder in ("mini", None) else "paper")
         settings = load_settings(recipe)
         if self.encoder is not None:

@@ -274,7 +274,7 @@ def _read_lines(path: Path) -> list[str]:
     """The lines of a file; none where it does not exist."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as problem:
         raise DataError(f"{path}: cannot be read: {problem.strerror}") from None
