@@ -39,12 +39,12 @@ class StudyResults:
     @property
     def systems(self) -> list[str]:
         """The names of the systems."""
-        return self.grid.systems()
+        return list(dict.fromkeys(result.system for result in self.results))
 
     @property
     def targets(self) -> list[str]:
         """The names of the targets."""
-        return self.grid.targets
+        return list(dict.fromkeys(result.target for result in self.results))
 
     def f1(self, system: str, target: str, *, fraction: float = 0.0) -> float:
         """The mean F1 over seeds, between 0 and 1, in the mode that the report shows."""
