@@ -7,7 +7,7 @@ from dataclasses import replace
 from metacross.metrics.scoring import counts_by_sentence, score
 from metacross.study.results import (
     Result,
-    SentencePredictions,
+    StoredSentence,
     StudyFolder,
     TrainingSummary,
     counts_of,
@@ -56,7 +56,7 @@ def gold_corpus(language, n_sentences=60):
 def made_up_predictions(gold, qualities, rng):
     """Predictions in some modes, with two neighbors for each sentence."""
     return [
-        SentencePredictions(
+        StoredSentence(
             {mode: _made_up_spans(sentence, quality, rng) for mode, quality in qualities.items()},
             tuple((rng.randrange(len(SOURCE)), round(rng.random(), 4)) for _ in range(2)),
         )
@@ -92,7 +92,7 @@ def result_of(gold, predictions, *, system, seed=0, fraction=0.0, training=TRAIN
         fraction=fraction,
         labels=LABELS,
         reported_mode="adapted" if "adapted" in counts else "plain",
-        modes=counts,
+        counts=counts,
         training=training,
         seconds=12.0,
         digests={
@@ -149,7 +149,7 @@ def result_in(study, system, target, seed, fraction=0.0):
 
 def label_counts(result):
     """The counts of each label in the reported mode."""
-    return result.modes[result.reported_mode]
+    return result.counts[result.reported_mode]
 
 
 def f1_by_hand(result):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from metacross.model.encoder import load_encoder, weights_digest
+from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
 from metacross.study.results import Result
@@ -66,8 +66,8 @@ def test_the_study_of_the_page_on_studies_is_one(write):
     text = (ROOT / "docs" / "studies.md").read_text().split("significance.\n\n")[1]
     study = load_study(write("x.yaml", textwrap.dedent(text.split("\n\n")[0])), {})
     assert [*study.systems] == ["base", "ours", "larger-steps", "four-neighbors"]
-    for changes in study.systems.values():
-        load_settings(study.recipe, changes)
+    for system in study.systems:
+        study.settings(system, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,18 @@ def test_the_study_of_the_page_on_studies_is_one(write):
     ],
 )
 def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
-    name = str(ROOT / study) if "/" in study else study
-    systems = load_study(name, {}).systems
-    encoder = weights_digest(load_encoder("mini").network)
-    for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines():
-        result = Result.model_validate_json(line)
-        unused = "fine_tuning" if result.fraction == "zero-shot" else "adaptation"
-        said = load_settings("mini", [*systems[result.system], f"run.seed={result.seed}"])
-        ours, theirs = (
-            relevant_settings(said),
-            relevant_settings(Settings.model_validate(result.recipe)),
-        )
-        assert {**ours, unused: None} == {**theirs, unused: None}
-        assert result.digests["encoder"] == encoder
+    study = load_study(ROOT / study if "/" in study else study, {"recipe": "mini"})
+    results = [
+        Result.model_validate_json(line)
+        for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines()
+    ]
+    assert results
+    for result in results:
+        unused = "fine_tuning" if result.fraction == 0 else "adaptation"
+        of_study = relevant_settings(study.settings(result.system, result.seed))
+        of_result = relevant_settings(Settings.model_validate(result.recipe))
+        assert {**of_study, unused: None} == {**of_result, unused: None}
+        assert result.digests["encoder"] == encoder_digest("mini")
 
 
 def test_the_recipe_of_the_method_page_is_one(write):

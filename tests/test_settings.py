@@ -12,7 +12,8 @@ def test_the_defaults_are_the_paper_s():
 
 def test_all_recipes_of_the_paper_are_there():
     wanted = {"paper", "official-code", "direct", "mini", "without-max-loss", "without-masking"}
-    assert wanted | {"without-max-loss-and-masking"} == set(recipe_names())
+    wanted |= {"without-max-loss-and-masking", "official-code-same-layers"}
+    assert wanted == set(recipe_names())
 
 
 def test_the_paper_s_numbers():

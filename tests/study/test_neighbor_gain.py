@@ -18,7 +18,7 @@ from made_up_study import (
 from metacross.metrics.significance import f1
 from metacross.study.neighbor_gain import gain_by_quarter
 from metacross.study.predictions import StoredPredictions
-from metacross.study.results import SentencePredictions, StudyFolder
+from metacross.study.results import StoredSentence, StudyFolder
 from metacross.study.statistics import ResultsGrid
 from metacross.text.sentence import Corpus, Sentence, Span
 
@@ -33,7 +33,7 @@ def test_quarters_by_hand(tmp_path):
     plain = [place, person, place, person, person, person, person, person]
     adapted = [person, place, person, person, person, person, person, person]
     predictions = [
-        SentencePredictions(
+        StoredSentence(
             {"plain": plain[n], "adapted": adapted[n]},
             ((0, similarity[n] - 0.05), (1, similarity[n] + 0.05)),
         )

@@ -7,7 +7,7 @@ from metacross.errors import DataError
 from metacross.metrics.significance import compare
 from metacross.study.predictions import StoredPredictions, compare_modes, compare_systems
 from metacross.study.report import write_report
-from metacross.study.results import SentencePredictions, StudyFolder
+from metacross.study.results import StoredSentence, StudyFolder
 from metacross.study.statistics import ResultsGrid
 
 
@@ -50,7 +50,7 @@ def test_results_without_predictions_are_not_compared(tmp_path):
 def test_predictions_that_disagree_with_the_results_are_refused(tmp_path):
     study = made_up_study(tmp_path)
     ours = result_in(study, "ours", "es", 0)
-    nothing = SentencePredictions({"plain": (), "adapted": ()}, ())
+    nothing = StoredSentence({"plain": (), "adapted": ()}, ())
     StudyFolder(tmp_path / "other").add(ours, [nothing] * 60)
     name = f"predictions/{ours.key}.jsonl"
     (tmp_path / "other" / name).replace(tmp_path / name)

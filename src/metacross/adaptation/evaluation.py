@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metacross.adaptation.prediction import SentencePrediction
 from metacross.errors import DataError
 from metacross.metrics.scoring import ScoreReport, counts_by_sentence, score
 from metacross.metrics.significance import Comparison, compare
@@ -53,6 +54,11 @@ def evaluate(
     adapted = predicted_corpus(model, corpus, adapt=True, progress=progress)
     comparison = compare(counts_by_sentence(corpus, adapted), counts_by_sentence(corpus, plain))
     return Evaluation(corpus, plain_report, score(corpus, adapted), comparison)
+
+
+def f1_of(predictions: Iterable[SentencePrediction], gold: Corpus) -> float:
+    """The F1 of predictions for the sentences of a labeled corpus."""
+    return score(gold, Corpus(tuple(p.labeled for p in predictions))).overall.f1
 
 
 def predicted_corpus(

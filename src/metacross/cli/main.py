@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 import metacross
-from metacross.cli import output, study_commands
+from metacross.cli import output
 from metacross.cli.check import check_command
+from metacross.cli.compare import compare_command
 from metacross.cli.convert import convert_command
 from metacross.cli.demo import demo_command
 from metacross.cli.evaluate import evaluate_command
+from metacross.cli.experiment import experiment_command
 from metacross.cli.fine_tune import fine_tune_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
@@ -37,8 +39,8 @@ app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
-app.command("experiment")(study_commands.experiment_command)
-app.command("compare")(study_commands.compare_command)
+app.command("experiment")(experiment_command)
+app.command("compare")(compare_command)
 
 
 def _show_version(requested: bool) -> None:

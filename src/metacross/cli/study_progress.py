@@ -1,10 +1,6 @@
-"""Shows on the terminal how far a study has come."""
+"""Shows the progress of a study in the terminal."""
 
 from __future__ import annotations
-
-import subprocess
-import threading
-from collections.abc import Iterable
 
 from rich.console import Console
 from rich.progress import (
@@ -17,59 +13,20 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from metacross.study.plan import SystemRun
+from metacross.study.callbacks import StudyCallback
+from metacross.study.plan import fraction_name
 from metacross.study.results import Result
+from metacross.study.system_runs import SystemRun
 from metacross.training.loop import StepResult
 
 
-class SharedView:
-    """One bar for a study that several processes fraction; what they tell stands above it."""
+class StudyProgress(StudyCallback):
+    """A bar over all results of the study and, with one process, a bar of the current work.
 
-    def __init__(self, n_cells: int) -> None:
-        console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("results"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._study = self._progress.add_task("results", total=n_cells)
-        self._readers: list[threading.Thread] = []
-
-    def __enter__(self) -> SharedView:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for reader in self._readers:
-            reader.join(timeout=5)
-        self._progress.stop()
-
-    def follow(self, process: subprocess.Popen[str]) -> None:
-        """Print what a process tells, line by line."""
-        reader = threading.Thread(target=self._tell, args=(process.stderr,), daemon=True)
-        reader.start()
-        self._readers.append(reader)
-
-    def _tell(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._progress.console.print(
-                line.rstrip("\n"), markup=False, highlight=False, soft_wrap=True
-            )
-
-    def show(self, n_done: int) -> None:
-        """Move the bar."""
-        self._progress.update(self._study, completed=n_done)
-
-
-class StudyView:
-    """Two bars: all results of the study, and the work at hand. Elsewhere than on a terminal there
-    is a line for every result.
+    Prints a line for every result. Outside a terminal there are no bars.
     """
 
-    def __init__(self, n_cells: int, n_done: int) -> None:
+    def __init__(self, *, n_processes: int = 1) -> None:
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -82,61 +39,61 @@ class StudyView:
             console=console,
             disable=not console.is_terminal,
         )
-        self._study = self._progress.add_task("results", total=n_cells, completed=n_done, note="")
+        self._shows_work = n_processes == 1
+        self._results: TaskID | None = None
         self._work: TaskID | None = None
-        self._unit: SystemRun | None = None
+        self._system_run: SystemRun | None = None
 
-    def __enter__(self) -> StudyView:
+    def __enter__(self) -> StudyProgress:
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
+    def on_study_begin(self, n_done: int, n_total: int) -> None:
+        """Show the bar over all results."""
+        self._results = self._progress.add_task("results", total=n_total, completed=n_done, note="")
+
     def on_system_begin(self, system_run: SystemRun) -> None:
-        """Name the system."""
-        self._unit = system_run
+        """Remember the system for the titles of bars."""
+        self._system_run = system_run
 
-    def preparing(self, what: str, n_done: int, n_all: int) -> None:
-        """Show a bar for it."""
-        self._show(what, n_done, n_all)
+    def on_prepare(self, what: str, n_done: int, n_total: int) -> None:
+        """Show the bar of the preparation."""
+        self._show_work(what, n_done, n_total)
 
-    def begun(self, steps_done: int, steps: int) -> None:
-        """Start the bar of a training."""
-        self._show("training", steps_done, steps, new=True)
+    def on_train_begin(self, steps_done: int, steps: int) -> None:
+        """Show the bar of the training run."""
+        self._show_work("training", steps_done, steps, new=True)
 
-    def stepped(self, step: int, result: StepResult) -> None:
-        """Move it."""
+    def on_step_end(self, step: int, result: StepResult) -> None:
+        """Advance the bar of the training run."""
         if self._work is not None:
-            how = ", by the textbook loop" if result.slowly else ""
-            note = f"loss {result.loss:.3f}{how}"
-            self._progress.update(self._work, completed=step, note=note)
+            self._progress.update(self._work, completed=step, note=f"loss {result.loss:.3f}")
 
-    def validated(self, step: int, f1: float, best: bool) -> None:
-        """Shown with the results."""
-
-    def ended(self) -> None:
-        """The next work has a bar of its own."""
-
-    def scoring(self, what: str, n_done: int, n_all: int) -> None:
-        """Show a bar for it."""
-        self._show(what, n_done, n_all)
+    def on_scoring(self, what: str, n_done: int, n_total: int) -> None:
+        """Show the bar of the labeled sentences."""
+        self._show_work(what, n_done, n_total)
 
     def on_result(self, result: Result) -> None:
-        """Move the study's bar, and tell the result."""
-        self._progress.advance(self._study)
+        """Advance the bar over all results and print the result."""
+        if self._results is not None:
+            self._progress.advance(self._results)
         self._progress.console.print(
-            f"{result.system}, seed {result.seed}, {result.target}, {result.fraction}: "
-            f"F1 {100 * result.f1:.2f}",
+            f"{result.system}, seed {result.seed}, {result.target}, "
+            f"{fraction_name(result.fraction)}: F1 {100 * result.f1:.2f}",
             highlight=False,
         )
 
-    def _show(self, what: str, n_done: int, n_all: int, *, new: bool = False) -> None:
-        title = what if self._unit is None else f"{self._unit.title}: {what}"
+    def _show_work(self, what: str, n_done: int, n_total: int, *, new: bool = False) -> None:
+        if not self._shows_work:
+            return
+        title = what if self._system_run is None else f"{self._system_run.title}: {what}"
         tasks = {task.id: task for task in self._progress.tasks}
         if self._work is not None and (new or tasks[self._work].description != title):
             self._progress.remove_task(self._work)
             self._work = None
         if self._work is None:
-            self._work = self._progress.add_task(title, total=n_all, note="")
+            self._work = self._progress.add_task(title, total=n_total, note="")
         self._progress.update(self._work, completed=n_done, note="")

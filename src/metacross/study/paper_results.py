@@ -1,4 +1,4 @@
-"""The F1 that the paper (Tables 3, 4 and 6) reports, with multilingual BERT on the test sets."""
+"""The F1 scores of the paper (Tables 3, 4 and 6): multilingual BERT on its test sets."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 PAPER = "paper (mBERT; its test sets)"
-"""What to call these figures beside others."""
+"""The name of these scores in tables."""
 
 _TARGETS = ("es", "nl", "de", "fr", "zh")
 
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A system in a fraction: F1 in points on each target, and the printed average of all five."""
+    """F1 of a system in points: on each target, and the average of all five as printed."""
 
     f1s: dict[str, float]
     average: float
 
     def average_over(self, targets: Iterable[str]) -> float | None:
-        """The printed average where these are all of the paper's targets, otherwise the mean of
-        these; None where the paper does not have one of them, or there are none.
+        """The mean over some targets; for all of the paper's targets the average it prints. None:
+        there are no targets, or the paper does not have one of them.
         """
-        wanted = {*targets}
-        if wanted == {*self.f1s}:
+        distinct_targets = {*targets}
+        if distinct_targets == {*self.f1s}:
             return self.average
-        if not wanted or not wanted <= {*self.f1s}:
+        if not distinct_targets or not distinct_targets <= {*self.f1s}:
             return None
-        return sum(self.f1s[target] for target in wanted) / len(wanted)
+        return sum(self.f1s[target] for target in distinct_targets) / len(distinct_targets)
 
 
 _ROWS = {
@@ -46,7 +46,7 @@ _ROWS = {
 
 
 def paper_row(fraction: float, system: str) -> PaperRow | None:
-    """What the paper reports; None where it has no such row.
+    """The scores of a system, zero-shot (0.0) or with a fraction; None: the paper has no such row.
 
     >>> paper_row(0.02, "ours").f1s["zh"]
     82.58

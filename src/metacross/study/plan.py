@@ -1,11 +1,8 @@
-"""Says what a study consists of: which systems are trained on what, and where they are scored."""
+"""Describes a study: its systems, seeds, fractions and corpora, read from a YAML file."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -13,14 +10,17 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from metacross.errors import DataError, SettingsError
-from metacross.settings import Settings, SettingsGroup, load_settings, validated, yaml_mapping
-from metacross.text.bundled_corpus import TARGETS, bundled_corpus
-from metacross.text.reading import read_corpus
-from metacross.text.sentence import Corpus
-from metacross.training.run_folder import AFTER_TRAINING, relevant_settings
+from metacross.errors import SettingsError
+from metacross.settings import (
+    Settings,
+    SettingsGroup,
+    load_settings,
+    recipe_names,
+    settings_with,
+    validated,
+    yaml_mapping,
+)
 
-_TRAIN = "target train corpus"
 _QUICK = (
     "direct.steps=120",
     "direct.batch_size=8",
@@ -30,13 +30,12 @@ _QUICK = (
     "run.checkpoint_every=10",
 )
 
-
-Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]  # it becomes a part of file names
+Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]  # it becomes part of file names
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class StudyData(SettingsGroup):
-    """Corpora by their files; ``source`` null means the corpus that comes with metacross."""
+    """The files of the corpora; ``source`` null: the bundled corpus."""
 
     source: str | None = Field(None, description="labeled corpus to train on")
     dev: str | None = Field(None, description="corpus to choose the best weights by")
@@ -45,254 +44,136 @@ class StudyData(SettingsGroup):
 
 
 class Study(SettingsGroup):
-    """Systems, seeds and settings.
+    """Systems that are trained with several seeds and scored on several targets.
 
-    A system is what it changes in the recipe. A fraction of 0 means zero-shot; others are fractions of a
-    target's own labeled sentences to fine-tune on.
+    A system is a list of changes to the study's recipe: recipe names and ``group.key=value``,
+    applied in order. A fraction of 0 means zero-shot; for other fractions the system is fine-tuned
+    on that part of the target's labeled sentences.
     """
 
-    title: str = Field(description="of the report")
-    systems: dict[Name, list[str]] = Field(min_length=1, description="name: changes to the recipe")
-    recipe: str | None = Field(None, description="null: mini for the bundled encoder, else paper")
-    encoder: str | None = Field(None, description="null: the recipe's")
-    fractions: list[Fraction] = Field(
-        [0.0], min_length=1, description="of labeled target sentences"
+    title: str = Field(description="title of the report")
+    systems: dict[Name, list[str]] = Field(
+        min_length=1, description="name: recipes and settings that change the study's recipe"
     )
-    seeds: list[int] = Field([1, 2, 3], min_length=1, description="each trains anew")
-    change: list[str] = Field([], description="changes to the recipe for all systems")
+    recipe: str | list[str] | None = Field(
+        None,
+        description="one or more recipes; null: mini for the bundled encoder, else paper",
+    )
+    encoder: str | None = Field(None, description="null: the recipe's encoder")
+    fractions: list[Fraction] = Field(
+        [0.0], min_length=1, description="fractions of the labeled target sentences"
+    )
+    seeds: list[int] = Field([1, 2, 3], min_length=1, description="one training run for each")
+    set: list[str] = Field([], description="recipes and settings that change all systems")
     curve_sentences: int = Field(
-        500, ge=0, description="of each target, scored at every validation for the report only"
+        500, ge=0, description="sentences of each target scored at every validation, for the report"
     )
     data: StudyData = StudyData()
 
     @field_validator("fractions", "seeds")
     @classmethod
-    def _once(cls, given: list[float]) -> list[float]:
-        if len(set(given)) < len(given):
-            raise ValueError("each of them once is expected")
-        return given
+    def _check_distinct(cls, values: list[float]) -> list[float]:
+        if len(frozenset(values)) < len(values):
+            raise ValueError("expected different values")
+        return values
+
+    def settings(self, system: str, seed: int) -> Settings:
+        """The recipe, then the encoder, ``set``, the changes of the system, and the seed."""
+        recipe = self.recipe or ("mini" if self.encoder in ("mini", None) else "paper")
+        settings = load_settings(recipe)
+        if self.encoder is not None:
+            settings = settings_with(settings, {"encoder": {"name": self.encoder}})
+        settings = with_changes(settings, self.set, "set")
+        settings = with_changes(settings, self.systems[system], f"systems.{system}")
+        return settings_with(settings, {"run": {"seed": seed}})
+
+
+def with_changes(settings: Settings, changes: Iterable[str], place: str) -> Settings:
+    """Apply recipe names and ``group.key=value`` in order; ``place`` names the list in errors.
+
+    >>> with_changes(load_settings("mini"), ["direct", "direct.steps=9"], "set").direct.steps
+    9
+    """
+    for change in changes:
+        try:
+            if "=" in change:
+                settings = settings_with(settings, [change])
+            else:
+                recipe = load_settings(change).model_dump(exclude_unset=True)
+                settings = settings_with(settings, recipe)
+        except SettingsError as problem:
+            raise SettingsError(f"{place}: {_change_problem(change, problem)}") from None
+    return settings
+
+
+def _change_problem(change: str, problem: SettingsError) -> str:
+    if "=" in change or change in recipe_names() or Path(change).suffix in (".yaml", ".yml"):
+        return str(problem)
+    return (
+        f"expected group.key=value, a YAML file or a recipe of {', '.join(recipe_names())}, "
+        f"found {change!r}"
+    )
 
 
 def study_names() -> list[str]:
-    """The studies that come with metacross."""
+    """The names of the built-in studies."""
     folder = resources.files("metacross") / "studies"
     return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir())
 
 
 def load_study(
-    name: str,
+    name: str | Path,
+    changes: Mapping[str, object] = MappingProxyType({}),
+    *,
+    data: Mapping[str, object] = MappingProxyType({}),
+    settings: Sequence[str] = (),
+) -> Study:
+    """Read a built-in study or a YAML file. ``changes`` and ``data`` replace values of the file;
+    ``settings`` are added to the end of its ``set`` list.
+    """
+    name = str(name)
+    values = yaml_mapping(_study_text(name), name)
+    try:
+        return changed_study(validated(Study, values), changes, data=data, settings=settings)
+    except SettingsError as problem:
+        raise SettingsError(f"{name}: {problem}") from None
+
+
+def changed_study(
+    study: Study,
     changes: Mapping[str, object],
     *,
     data: Mapping[str, object] = MappingProxyType({}),
     settings: Sequence[str] = (),
 ) -> Study:
-    """Read a study by its name or from a YAML file. ``changes`` and ``data`` replace what it says
-    there; ``settings`` come after its own changes to the recipe.
-    """
-    if name in study_names():
-        text = (resources.files("metacross") / "studies" / f"{name}.yaml").read_text("utf-8")
-    else:
-        try:
-            text = Path(name).read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise SettingsError(
-                f"{name}: expected a YAML file or a study of {', '.join(study_names())}"
-            ) from None
-    values = {**yaml_mapping(text, name), **changes}
+    """The study with some values replaced, as in ``load_study``."""
+    values = {**study.model_dump(), **changes}
     if data:
-        values["data"] = {**(values.get("data") or {}), **data}
-    try:
-        study = validated(Study, values)
-    except SettingsError as problem:
-        raise SettingsError(f"{name}: {problem}") from None
-    return study.model_copy(update={"change": [*study.change, *settings]})
+        values["data"] = {**study.data.model_dump(), **data}
+    changed = validated(Study, values)
+    return changed.model_copy(update={"set": [*changed.set, *settings]})
 
 
-def quick(study: Study) -> Study:
-    """The same with few steps and one seed, to see it all work."""
-    return study.model_copy(update={"seeds": study.seeds[:1], "change": [*_QUICK, *study.change]})
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A language to transfer to; ``train`` is None where there is nothing to fine-tune on."""
-
-    name: str
-    corpus: Corpus
-    train: Corpus | None
-
-
-@dataclass(frozen=True, slots=True)
-class SystemRun:
-    """A system to train with a seed, for the targets that have just these labels.
-
-    ``trained_as`` is the first system with the same training, which serves both; ``training`` has
-    the settings of that one.
-    """
-
-    system: str
-    trained_as: str
-    training: Settings
-    seed: int
-    labels: tuple[str, ...]
-    settings: Settings
-    source: Corpus
-    dev: Corpus
-    targets: tuple[Target, ...]
-    fractions: tuple[float, ...]
-
-    @property
-    def folder(self) -> str:
-        """Name of the folder of its training."""
-        return f"{self.trained_as}_{'-'.join(self.labels)}_seed-{self.seed}"
-
-    @property
-    def title(self) -> str:
-        """What to call it on the screen."""
-        return f"{self.system}, {len(self.labels)} labels, seed {self.seed}"
-
-    @property
-    def parts(self) -> list[tuple[Target, float]]:
-        """Targets and fractions to score it in."""
-        return [(target, fraction) for target in self.targets for fraction in self.fractions]
-
-    def serves(self, labels: tuple[str, ...], settings: Settings) -> bool:
-        """Whether a system with these settings would be trained just as this one."""
-        used = {*Settings.model_fields} - {*AFTER_TRAINING}
-        same = self.training.model_dump(include=used) == settings.model_dump(include=used)
-        return self.labels == labels and same
-
-    def corpora(self, target: Target) -> dict[str, Corpus]:
-        """What goes in, beside the recipe."""
-        corpora = {
-            "source corpus": self.source,
-            "dev corpus": self.dev,
-            "target corpus": target.corpus,
-        }
-        return corpora if target.train is None else corpora | {_TRAIN: target.train}
-
-    def key(self, digests: Mapping[str, str], fraction: float) -> str:
-        """Stands for all that a result depends on."""
-        recipe = relevant_settings(self.settings)
-        zero_shot = fraction == 0
-        del recipe["fine_tuning" if zero_shot else "adaptation"]
-        read = [own for own in sorted(digests.items()) if not zero_shot or own[0] != _TRAIN]
-        whole = [self.system, recipe, self.labels, read, self.seed, fraction]
-        return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
+def quick_study(study: Study) -> Study:
+    """The study with few steps and one seed, to try it out; its own settings win."""
+    return study.model_copy(update={"seeds": study.seeds[:1], "set": [*_QUICK, *study.set]})
 
 
 def fraction_name(fraction: float) -> str:
-    """What a fraction of labeled target sentences is called.
+    """The name of a fraction of labeled target sentences in tables.
 
-    >>> fraction_name(0), fraction_name(0.02)
+    >>> fraction_name(0.0), fraction_name(0.02)
     ('zero-shot', '2%')
     """
     return "zero-shot" if fraction == 0 else f"{100 * fraction:g}%"
 
 
-def plan_system_runs(study: Study) -> list[SystemRun]:
-    """All trainings of a study; seed after seed, so that what is there early is comparable."""
-    source, dev, targets = _corpora(study)
-    system_runs: list[SystemRun] = []
-    by_types = _by_types(source, targets)
-    read = {labels: _with_types(labels, source, dev) for labels in by_types}
-    for seed in study.seeds:
-        for labels, own in by_types.items():
-            for system, changes in study.systems.items():
-                settings = _settings(study, [*study.change, *changes, f"run.seed={seed}"])
-                first = next(
-                    (
-                        system_run
-                        for system_run in system_runs
-                        if system_run.serves(labels, settings)
-                    ),
-                    None,
-                )
-                system_run = SystemRun(
-                    system=system,
-                    trained_as=first.trained_as if first else system,
-                    training=first.training if first else settings,
-                    seed=seed,
-                    labels=labels,
-                    settings=settings,
-                    source=read[labels][0],
-                    dev=read[labels][1],
-                    targets=tuple(own),
-                    fractions=tuple(study.fractions),
-                )
-                system_runs.append(system_run)
-    return system_runs
-
-
-def _with_types(labels: Sequence[str], *corpora: Corpus) -> tuple[Corpus, ...]:
-    """The corpora without entities of other labels."""
-    dropped = {
-        label: None for own in corpora for label in own.entities_by_label if label not in labels
-    }
-    return tuple(own.relabeled(dropped) for own in corpora)
-
-
-def _settings(study: Study, changes: Sequence[str]) -> Settings:
-    recipe = study.recipe or ("mini" if study.encoder in ("mini", None) else "paper")
-    named = [] if study.encoder is None else [f"encoder.name={json.dumps(study.encoder)}"]
-    return load_settings(recipe, [*named, *changes])
-
-
-def _corpora(study: Study) -> tuple[Corpus, Corpus, list[Target]]:
-    data = study.data
-    if data.source is None:
-        if data.dev or data.targets or data.target_train:
-            raise SettingsError("data.source: expected a corpus beside dev and targets")
-        source, dev = bundled_corpus("en", "train"), bundled_corpus("en", "dev")
-        targets = [Target(name, bundled_corpus(name, "test"), None) for name in TARGETS]
-    else:
-        if data.dev is None or not data.targets:
-            raise SettingsError("data: expected a dev corpus and targets beside the source")
-        source, dev = read_corpus(data.source), read_corpus(data.dev)
-        odd = sorted(data.target_train.keys() - data.targets.keys())
-        if odd:
-            raise SettingsError(
-                f"data.target_train: expected languages of the targets "
-                f"{', '.join(data.targets)}, found {odd[0]}"
-            )
-        targets = [_target(name, study) for name in data.targets]
-    if any(study.fractions):
-        missing = [target.name for target in targets if target.train is None]
-        if missing:
-            bundled = "--source, --dev, --target and " if data.source is None else ""
-            raise SettingsError(
-                f"data.target_train: expected labeled sentences of {', '.join(missing)} to take "
-                f"fractions of; give {bundled}--train {missing[0]}=FILE"
-            )
-    return source, dev, targets
-
-
-def _target(name: str, study: Study) -> Target:
-    corpus = read_corpus(study.data.targets[name], language=name)
-    file = study.data.target_train.get(name)
-    train = None if file is None else read_corpus(file, language=name)
-    if train is not None:
-        known = corpus.entities_by_label
-        odd = [label for label in train.entities_by_label if label not in known]
-        if odd:
-            raise DataError(
-                f"{train.name}: expected the labels {', '.join(known)} of {corpus.name}, "
-                f"found {', '.join(odd)} too; see metacross convert --drop"
-            )
-    return Target(name, corpus, train)
-
-
-def _by_types(source: Corpus, targets: Sequence[Target]) -> dict[tuple[str, ...], list[Target]]:
-    """Targets with the same labels together: each gets a model that knows no others."""
-    known = tuple(source.entities_by_label)
-    found: dict[tuple[str, ...], list[Target]] = {}
-    for target in targets:
-        own = target.corpus.entities_by_label
-        odd = [label for label in own if label not in known]
-        if odd or not own:
-            raise DataError(
-                f"{target.corpus.name}: expected entities of the source's labels "
-                f"{', '.join(known)}, found {', '.join(odd) or 'none'}; see metacross convert"
-            )
-        found.setdefault(tuple(own), []).append(target)
-    return found
+def _study_text(name: str) -> str:
+    if name in study_names():
+        return (resources.files("metacross") / "studies" / f"{name}.yaml").read_text("utf-8")
+    try:
+        return Path(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(
+            f"{name}: expected a YAML file or a study of {', '.join(study_names())}"
+        ) from None

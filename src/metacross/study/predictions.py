@@ -12,7 +12,7 @@ from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.metrics.significance import Comparison, Counts, compare
 from metacross.study.plan import fraction_name
-from metacross.study.results import Mode, Result, SentencePredictions, StudyFolder
+from metacross.study.results import Mode, Result, StoredSentence, StudyFolder
 from metacross.study.statistics import ResultsBySeed, evaluated_modes
 from metacross.text.sentence import Corpus
 
@@ -45,7 +45,7 @@ class StoredPredictions:
         """The source corpus, which the neighbors are from; None where it is not stored."""
         return self._corpus(result.digests.get("source corpus"))
 
-    def sentences(self, result: Result) -> list[SentencePredictions] | None:
+    def sentences(self, result: Result) -> list[StoredSentence] | None:
         """The predictions for each sentence of the target corpus; None where they or the corpus
         are not stored.
         """
@@ -160,13 +160,13 @@ def _on_one_corpus(results: Sequence[Result]) -> bool:
     return len({result.digests.get("target corpus") for result in results}) == 1
 
 
-def _predicted(gold: Corpus, predictions: list[SentencePredictions], mode: Mode) -> Corpus:
+def _predicted(gold: Corpus, predictions: list[StoredSentence], mode: Mode) -> Corpus:
     pairs = zip(gold, predictions, strict=True)
     return Corpus(
         tuple(replace(sentence, spans=prediction.spans[mode]) for sentence, prediction in pairs)
     )
 
 
-def _mean_similarity(sentence: SentencePredictions) -> float:
+def _mean_similarity(sentence: StoredSentence) -> float:
     similarities = [similarity for _, similarity in sentence.neighbors]
     return float(np.mean(similarities)) if similarities else np.nan

@@ -1,232 +1,175 @@
-"""Runs a study: trains what is not trained yet, scores what is not scored yet."""
+"""Runs a study: trains and scores what is missing, and writes the report."""
 
 from __future__ import annotations
 
-import json
-import math
-import platform
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
 
-from metacross.adaptation.evaluation import f1_on
-from metacross.adaptation.ner_model import NerModel, load
-from metacross.adaptation.prediction import Prediction
-from metacross.metrics.scoring import score
-from metacross.model.encoder import load_encoder, weights_digest
-from metacross.study.plan import SystemRun, Target
-from metacross.study.results import (
-    Mode,
-    Result,
-    SentencePredictions,
-    StudyFolder,
-    TrainingSummary,
-    counts_of,
-)
-from metacross.study.target_curves import TargetCurves
-from metacross.text.sentence import Corpus
-from metacross.training.loop import Callback
-from metacross.training.run_folder import AFTER_TRAINING, RunFolder, corpus_digest
-from metacross.training.train import fine_tune_model, train_model
-
-_STRETCHES = 40  # points of a learning curve
+from metacross.errors import SettingsError
+from metacross.study.callbacks import StudyCallback
+from metacross.study.plan import Study, changed_study, load_study, quick_study
+from metacross.study.report import write_report
+from metacross.study.results import Result, StudyFolder
+from metacross.study.statistics import ResultsGrid
+from metacross.study.study_work import StudyWork
+from metacross.study.system_runs import PlannedResult, plan_results, plan_system_runs
+from metacross.study.worker_pool import run_in_processes
 
 
-class StudyCallback(Callback, Protocol):
-    """Is told how a study goes."""
+@dataclass(frozen=True)
+class StudyResults:
+    """The results of a study, in the order of the plan; ``report`` is the HTML file."""
 
-    def on_system_begin(self, system_run: SystemRun) -> None:
-        """The next system is taken up."""
-
-    def scoring(self, what: str, n_done: int, n_all: int) -> None:
-        """Sentences of a target are labeled."""
-
-    def on_result(self, planned: Result) -> None:
-        """A result is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedResult:
-    """A result to be had."""
-
-    system_run: SystemRun
-    target: Target
-    fraction: float
-    digests: Mapping[str, str]
+    folder: Path
+    results: tuple[Result, ...]
+    report: Path
 
     @property
-    def key(self) -> str:
-        """As in the results."""
-        return self.system_run.key(self.digests, self.fraction)
+    def results_file(self) -> Path:
+        """The file with a line for each result."""
+        return StudyFolder(self.folder).results_file
+
+    @cached_property
+    def grid(self) -> ResultsGrid:
+        """The results by fraction, system, target and seed."""
+        return ResultsGrid.of(self.results)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(dict.fromkeys(result.system for result in self.results))
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the targets."""
+        return list(dict.fromkeys(result.target for result in self.results))
+
+    def f1(self, system: str, target: str, *, fraction: float = 0.0) -> float:
+        """The mean F1 over seeds, between 0 and 1, in the mode that the report shows."""
+        results = self.grid.at(fraction, system, target)
+        if not results:
+            raise SettingsError(
+                f"expected a system of {', '.join(self.systems)} and a target of "
+                f"{', '.join(self.targets)} with a result, found {system!r} and {target!r}"
+            )
+        return sum(result.f1 for result in results.values()) / len(results)
 
 
-def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
-    """All planned_results of a study in their order."""
-    planned_results = []
-    known: dict[int, str] = {}  # each corpus is in many system_runs
+@dataclass(frozen=True)
+class StudyPlan:
+    """A study with its folder and its results; ``missing`` are those that do not exist yet."""
 
-    def digest(corpus: Corpus) -> str:
-        if id(corpus) not in known:
-            known[id(corpus)] = corpus_digest(corpus)
-        return known[id(corpus)]
-
-    for system_run in system_runs:
-        encoder = {"encoder": _encoder_digest(system_run.settings.encoder.name)}
-        for target, fraction in system_run.parts:
-            digests = {what: digest(corpus) for what, corpus in system_run.corpora(target).items()}
-            planned_results.append(PlannedResult(system_run, target, fraction, digests | encoder))
-    return planned_results
+    study: Study
+    folder: StudyFolder
+    results: tuple[PlannedResult, ...]
+    missing: tuple[PlannedResult, ...]
 
 
-@cache
-def _encoder_digest(name: str) -> str:
-    return weights_digest(load_encoder(name).network)
-
-
-def run_system(
-    system_run: SystemRun,
-    planned_results: Sequence[PlannedResult],
-    folder: StudyFolder,
-    callback: StudyCallback,
+def plan_study(
+    study: str | Path | Study,
     *,
-    curve_sentences: int,
-) -> None:
-    """Train a system, unless that is done, and score it in its planned_results that are not done."""
-    done = folder.done()
-    missing = [planned for planned in planned_results if planned.key not in done]
-    if not missing:
-        return
-    callback.on_system_begin(system_run)
-    run_folder = folder.runs / system_run.folder
-    probe = TargetCurves(
-        system_run.targets, run_folder / "training" / "targets.jsonl", curve_sentences
-    )
-    model = train_model(
-        system_run.source,
-        system_run.dev,
-        system_run.training,
-        run_folder,
-        dev_score=f1_on(system_run.dev),
-        callbacks=[callback, probe],
-        also=probe.look,
-    )
-    if system_run.settings != system_run.training:
-        model = _loaded(system_run, run_folder)
-    facts = _facts(RunFolder(run_folder), probe)
-    for planned in missing:
-        began = time.monotonic()
-        own = model if planned.fraction == 0 else _fine_tuned(planned, run_folder, callback)
-        modes, sentences = _labeled(own, planned, callback)
-        seconds = time.monotonic() - began
-        folder.add_corpus(planned.digests["source corpus"], system_run.source)
-        folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
-        result = _cell(planned, modes, facts, seconds)
-        folder.add(result, sentences)
-        callback.on_result(result)
-
-
-def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: Callback) -> NerModel:
-    train = planned.target.train
-    if train is None:
-        raise ValueError("a fraction of a corpus that is not there")
-    n_sentences = max(1, round(planned.fraction * len(train)))
-    system_run = planned.system_run
-    prefix = "" if system_run.system == system_run.trained_as else f"{system_run.system}-"
-    output = run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}"
-    return fine_tune_model(
-        _loaded(system_run, run_folder),
-        train,
-        output,
-        n_sentences=n_sentences,
-        seed=planned.system_run.seed,
-        callbacks=[callback],
-    )
-
-
-def _loaded(system_run: SystemRun, run_folder: Path) -> NerModel:
-    """The model of a training, with the system_run's own settings of what comes after it."""
-    values = system_run.settings.model_dump(mode="json")
-    own = [
-        f"{section}.{key}={json.dumps(value)}"
-        for section in AFTER_TRAINING
-        for key, value in values[section].items()
-    ]
-    return load(run_folder, device=system_run.settings.run.device, settings=own)
-
-
-def _labeled(
-    model: NerModel, planned: PlannedResult, callback: StudyCallback
-) -> tuple[dict[Mode, Any], list[SentencePredictions]]:
-    """The counts and the spans of each mode."""
-    corpus = planned.target.corpus
-    wanted: list[Mode] = ["plain", "adapted"] if model.adapts else ["plain"]
-    found: dict[Mode, list[Prediction]] = {}
-    for mode in wanted:
-
-        def progress(n_done: int, mode: Mode = mode) -> None:
-            callback.scoring(f"{planned.target.name}, {mode}", n_done, len(corpus))
-
-        adapt = mode == "adapted"
-        found[mode] = list(model.predict_all(corpus, adapt=adapt, progress=progress))
-    modes = {
-        mode: counts_of(score(corpus, Corpus(tuple(own.labeled for own in predictions))))
-        for mode, predictions in found.items()
+    output: str | Path | None = None,
+    encoder: str | None = None,
+    recipe: str | Sequence[str] | None = None,
+    source: str | Path | None = None,
+    dev: str | Path | None = None,
+    targets: Mapping[str, str | Path] | None = None,
+    target_train: Mapping[str, str | Path] | None = None,
+    seeds: Sequence[int] | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the name of the option
+    quick: bool = False,
+) -> StudyPlan:
+    """Plan a study without running it; the arguments are those of ``run_study``."""
+    changes: dict[str, object] = {
+        "encoder": encoder,
+        "recipe": recipe if recipe is None or isinstance(recipe, str) else list(recipe),
+        "seeds": None if seeds is None else list(seeds),
     }
-    sentences = [
-        SentencePredictions(
-            spans={mode: found[mode][i].spans for mode in wanted},
-            neighbors=tuple((n.position, n.similarity) for n in found[wanted[-1]][i].neighbors),
-        )
-        for i in range(len(corpus))
-    ]
-    return modes, sentences
+    data: dict[str, object] = {
+        "source": None if source is None else str(source),
+        "dev": None if dev is None else str(dev),
+        "targets": _file_names(targets),
+        "target_train": _file_names(target_train),
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    data = {name: value for name, value in data.items() if value is not None}
+    if isinstance(study, Study):
+        planned_study, name = changed_study(study, changes, data=data, settings=set), "metacross"
+    else:
+        planned_study, name = load_study(study, changes, data=data, settings=set), Path(study).stem
+    if quick:
+        planned_study = quick_study(planned_study)
+    folder = StudyFolder(output or f"{name}-study")
+    results = plan_results(plan_system_runs(planned_study))
+    done = folder.done()
+    missing = [planned for planned in results if planned.key not in done]
+    return StudyPlan(planned_study, folder, tuple(results), tuple(missing))
 
 
-def _cell(
-    planned: PlannedResult, modes: Mapping[Mode, Any], facts: TrainingSummary, seconds: float
-) -> Result:
-    packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
-    return Result(
-        key=planned.key,
-        system=planned.system_run.system,
-        seed=planned.system_run.seed,
-        target=planned.target.name,
-        fraction=planned.fraction,
-        labels=planned.system_run.labels,
-        reported_mode="adapted" if "adapted" in modes else "plain",
-        modes=dict(modes),
-        training=facts,
-        seconds=round(seconds, 1),
-        digests=dict(planned.digests),
-        versions={name: version(name) for name in packages},
-        machine=f"{platform.system()} {platform.machine()}",
-        recipe=planned.system_run.settings.model_dump(mode="json"),
+def run_study(
+    study: str | Path | Study,
+    *,
+    output: str | Path | None = None,
+    encoder: str | None = None,
+    recipe: str | Sequence[str] | None = None,
+    source: str | Path | None = None,
+    dev: str | Path | None = None,
+    targets: Mapping[str, str | Path] | None = None,
+    target_train: Mapping[str, str | Path] | None = None,
+    seeds: Sequence[int] | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the name of the option
+    quick: bool = False,
+    jobs: int = 1,
+    callback: StudyCallback | None = None,
+) -> StudyResults:
+    """Train and score the systems of a study, and write its report.
+
+    ``study`` is a built-in study (``zero-shot``, ...), a YAML file or a ``Study``; other arguments
+    replace what it says. ``targets`` maps languages to labeled corpora to score on,
+    ``target_train`` to corpora that fractions are drawn from. ``set`` holds recipe names and
+    ``group.key=value`` for all systems. ``quick`` trains few steps with one seed. ``jobs`` is the
+    number of processes. ``output`` is the folder of the study, by default named after the study.
+
+    Results that exist in ``output`` are not made again, and a stopped study resumes. In a script,
+    ``jobs`` above 1 needs the usual ``if __name__ == "__main__":``.
+    """
+    plan = plan_study(
+        study,
+        output=output,
+        encoder=encoder,
+        recipe=recipe,
+        source=source,
+        dev=dev,
+        targets=targets,
+        target_train=target_train,
+        seeds=seeds,
+        set=set,
+        quick=quick,
     )
+    plan.folder.save_study(plan.study)
+    _run(plan, jobs, callback or StudyCallback())
+    return _finished(plan)
 
 
-def _facts(run_folder: RunFolder, probe: TargetCurves) -> TrainingSummary:
-    record = json.loads(run_folder.record.read_text(encoding="utf-8"))
-    log = [json.loads(line) for line in run_folder.log.read_text(encoding="utf-8").splitlines()]
-    losses = [(line["step"], line["loss"]) for line in log if "loss" in line]
-    return TrainingSummary(
-        folder=run_folder.folder.name,
-        seconds=record["seconds"],
-        best_step=record["best_step"],
-        validations=tuple((step, f1) for step, f1 in record["validations"]),
-        target_validations=probe.found(),
-        losses=_stretched(losses),
-    )
+def _file_names(files: Mapping[str, str | Path] | None) -> dict[str, str] | None:
+    return {name: str(file) for name, file in files.items()} if files else None
 
 
-def _stretched(losses: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Means over stretches of about equal length; what is no number is left out."""
-    losses = [(step, loss) for step, loss in losses if math.isfinite(loss)]
-    size = max(1, -(-len(losses) // _STRETCHES))
-    parts = [losses[start : start + size] for start in range(0, len(losses), size)]
-    return tuple(
-        (part[-1][0], round(sum(loss for _, loss in part) / len(part), 4)) for part in parts
-    )
+def _run(plan: StudyPlan, jobs: int, callback: StudyCallback) -> None:
+    callback.on_study_begin(len(plan.results) - len(plan.missing), len(plan.results))
+    work = StudyWork.of(plan.missing, plan.folder, curve_sentences=plan.study.curve_sentences)
+    if jobs > 1 and work.n_parts > 1:
+        run_in_processes(work, jobs, callback)
+    else:
+        for part in range(work.n_parts):
+            work.run(part, callback)
+
+
+def _finished(plan: StudyPlan) -> StudyResults:
+    keys = [planned.key for planned in plan.results]
+    plan.folder.arrange(keys)
+    results = {result.key: result for result in plan.folder.results()}
+    report = write_report(plan.folder, plan.study.title)
+    return StudyResults(plan.folder.folder, tuple(results[key] for key in keys), report)

@@ -150,12 +150,12 @@ class ResultsGrid:
 
 def evaluated_modes(result: Result) -> tuple[Mode, ...]:
     """The modes that a result has scores for."""
-    return tuple(result.modes)
+    return tuple(result.counts)
 
 
 def label_score(result: Result, label: str) -> Score:
     """The score of one label in the reported mode; no entities where the label is unknown."""
-    counts = result.modes[result.reported_mode].get(label)
+    counts = result.counts[result.reported_mode].get(label)
     return Score(counts.correct, counts.predicted, counts.gold) if counts else Score(0, 0, 0)
 
 

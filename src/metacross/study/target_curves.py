@@ -1,70 +1,62 @@
-"""Watches how a training does on the targets, which it never chooses anything by."""
+"""Scores the targets during training, for the learning curves of the report."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from metacross.adaptation.evaluation import f1_on
-from metacross.adaptation.prediction import Prediction
-from metacross.study.plan import Target
+from metacross.adaptation.evaluation import f1_of
+from metacross.study.study_corpora import Target
 from metacross.text.sentence import Corpus
-from metacross.training.loop import StepResult
+from metacross.training.callbacks import Callback, LabelCorpus
 
 
-class TargetCurves:
-    """Scores some sentences of each target at every validation, for the report only."""
+class TargetCurves(Callback):
+    """Scores some sentences of each target at every validation. Training never uses the scores."""
 
     def __init__(self, targets: Sequence[Target], path: Path, n_sentences: int) -> None:
         self._path = path
-        self._corpora = {target.name: _spread(target.corpus, n_sentences) for target in targets}
-        self._latest: dict[str, float] = {}
+        self._corpora = {
+            target.name: _evenly_chosen(target.corpus, n_sentences) for target in targets
+        }
+        self._label: LabelCorpus | None = None
 
-    def look(self, label: Callable[[Corpus], Sequence[Prediction]]) -> None:
-        """Score the weights of this moment."""
-        self._latest = {
-            name: f1_on(corpus)(label(corpus))
+    def on_model(self, label: LabelCorpus) -> None:
+        """Keep the function that labels a corpus."""
+        self._label = label
+
+    def on_validation(self, step: int, f1: float, best: bool) -> None:
+        """Score the targets and append a line."""
+        if self._label is None:
+            return
+        f1_by_target = {
+            name: f1_of(self._label(corpus), corpus)
             for name, corpus in self._corpora.items()
             if corpus.n_entities
         }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write("\n" + json.dumps({"step": step, "f1": f1_by_target}))
 
-    def found(self) -> dict[str, tuple[tuple[int, float], ...]]:
-        """F1 by target and step."""
-        rows: dict[int, dict[str, float]] = {}
+    def curves(self) -> dict[str, tuple[tuple[int, float], ...]]:
+        """Steps with their F1, for each target."""
+        f1_by_step: dict[int, dict[str, float]] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
-                with contextlib.suppress(ValueError):  # cut off, where the power failed
+                with contextlib.suppress(ValueError):  # a line that a kill cut off
                     values = json.loads(line)
-                    rows[values["step"]] = values["f1"]  # a step that was taken again counts once
+                    f1_by_step[values["step"]] = values["f1"]  # a repeated step counts once
         return {
-            name: tuple((step, f1[name]) for step, f1 in sorted(rows.items()) if name in f1)
+            name: tuple((step, f1[name]) for step, f1 in sorted(f1_by_step.items()) if name in f1)
             for name in self._corpora
         }
 
-    def validated(self, step: int, f1: float, best: bool) -> None:
-        """Write the scores down."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" + json.dumps({"step": step, "f1": self._latest}))
 
-    def preparing(self, what: str, n_done: int, n_all: int) -> None:
-        """Of no concern."""
-
-    def begun(self, steps_done: int, steps: int) -> None:
-        """Of no concern."""
-
-    def stepped(self, step: int, result: StepResult) -> None:
-        """Of no concern."""
-
-    def ended(self) -> None:
-        """Of no concern."""
-
-
-def _spread(corpus: Corpus, n: int) -> Corpus:
-    """So many sentences from all parts of a corpus."""
-    n = min(n, len(corpus))
+def _evenly_chosen(corpus: Corpus, n_sentences: int) -> Corpus:
+    """At most ``n_sentences`` of a corpus, at equal distances."""
+    n = min(n_sentences, len(corpus))
     chosen = (corpus[i * len(corpus) // n] for i in range(n))
     return replace(corpus, sentences=tuple(chosen))

@@ -1,29 +1,39 @@
-"""Foretells how long a study takes, from a few steps of each of its systems."""
+"""Estimates how long a study takes, from a few training steps of each system."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metacross.adaptation.evaluation import f1_on
 from metacross.model.model_folder import is_model_folder
 from metacross.settings import Settings, settings_with
-from metacross.study.plan import SystemRun
-from metacross.study.run_study import PlannedResult
+from metacross.study.models import trained_model
+from metacross.study.system_runs import PlannedResult, SystemRun
 from metacross.text.sentence import Corpus
-from metacross.training.train import train_model
+from metacross.training.callbacks import Callback
 
 _STEPS, _SENTENCES = 4, 24
 
 
-def seconds_of(planned_results: Sequence[PlannedResult], runs: Path, curve_sentences: int) -> float:
-    """About how long the given planned_results take on this machine, with the trainings that are not in the
-    folder ``runs`` yet.
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Seconds per training step, per scored target sentence, and per sentence not adapted."""
 
-    Every system is trained for a few steps and labels a few sentences; fine-tuning is not counted.
+    step: float
+    scored_sentence: float
+    plain_sentence: float
+
+
+def estimate_seconds(
+    planned_results: Sequence[PlannedResult], runs: Path, curve_sentences: int
+) -> float:
+    """About how long the planned results take on this machine, without fine-tuning.
+
+    Training runs that are finished in the folder ``runs`` take no time. Every system is trained for
+    a few steps and labels a few sentences.
     """
     total = 0.0
     trained = {
@@ -31,79 +41,73 @@ def seconds_of(planned_results: Sequence[PlannedResult], runs: Path, curve_sente
         for planned in planned_results
         if is_model_folder(runs / planned.system_run.folder)
     }
-    speeds: dict[str, tuple[float, float, float]] = {}
-    for system_run in _units(planned_results):
+    speeds: dict[str, Speed] = {}
+    for system_run in _distinct_runs(planned_results):
         if system_run.system not in speeds:
-            speeds[system_run.system] = _speed(system_run)
-        step, sentence, plain = speeds[system_run.system]
-        settings = system_run.settings
-        meta = settings.run.method == "meta"
-        n_steps = settings.meta.steps if meta else settings.direct.steps
-        n_validated = len(system_run.dev) + curve_sentences * len(system_run.targets)
-        n_validations = -(-n_steps // settings.run.validate_every)
+            speeds[system_run.system] = _measured_speed(system_run)
+        speed = speeds[system_run.system]
         if system_run.folder not in trained:
-            total += step * n_steps + plain * n_validated * n_validations
+            total += _training_seconds(system_run, speed, curve_sentences)
             trained.add(system_run.folder)
         for planned in planned_results:
             if planned.system_run is system_run:
-                total += (plain if planned.fraction else sentence) * len(planned.target.corpus)
+                adapts = planned.fraction == 0  # a fine-tuned model does not adapt
+                seconds = speed.scored_sentence if adapts else speed.plain_sentence
+                total += seconds * len(planned.target.corpus)
     return total
 
 
-def _units(planned_results: Iterable[PlannedResult]) -> list[SystemRun]:
+def _training_seconds(system_run: SystemRun, speed: Speed, curve_sentences: int) -> float:
+    settings, corpora = system_run.settings, system_run.corpora
+    n_steps = settings.meta.steps if settings.run.method == "meta" else settings.direct.steps
+    n_validations = -(-n_steps // settings.run.validate_every)
+    n_labeled = len(corpora.dev) + curve_sentences * len(corpora.targets)
+    return speed.step * n_steps + speed.plain_sentence * n_labeled * n_validations
+
+
+def _distinct_runs(planned_results: Iterable[PlannedResult]) -> list[SystemRun]:
     return list(
         {id(planned.system_run): planned.system_run for planned in planned_results}.values()
     )
 
 
-def _speed(system_run: SystemRun) -> tuple[float, float, float]:
-    """Seconds for a step, for a sentence of a target, and for one at a validation."""
-    marks: list[float] = []
-    few = replace(
-        system_run.targets[0].corpus, sentences=system_run.targets[0].corpus.sentences[:_SENTENCES]
-    )
+def _measured_speed(system_run: SystemRun) -> Speed:
+    corpora = replace(system_run.corpora, dev=_few_labeled(system_run.corpora.dev))
+    target = corpora.targets[0].corpus
+    sentences = replace(target, sentences=target.sentences[:_SENTENCES])
+    clock = _StepClock()
     with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
-        model = train_model(
-            system_run.source,
-            few_of(system_run.dev),
-            _short(system_run.settings),
-            folder,
-            dev_score=f1_on(few_of(system_run.dev)),
-            callbacks=[_Clock(marks)],
+        model = trained_model(
+            corpora, _with_few_steps(system_run.settings), Path(folder), callbacks=[clock]
         )
-        began = time.monotonic()
-        list(model.predict_all(few, adapt=False))
-        plain = sentence = (time.monotonic() - began) / len(few)
+        start = time.monotonic()
+        list(model.predict_stream(sentences, adapt=False))
+        plain = scored = (time.monotonic() - start) / len(sentences)
         if model.adapts:
-            list(model.predict_all(few))
-            sentence = (time.monotonic() - began) / len(few)
-    return (marks[-1] - marks[0]) / (len(marks) - 1), sentence, plain
+            list(model.predict_stream(sentences, adapt=True))
+            scored = (time.monotonic() - start) / len(sentences)
+    return Speed(clock.seconds_per_step, scored, plain)
 
 
-def few_of(corpus: Corpus) -> Corpus:
-    """The first sentences with entities among them."""
+def _few_labeled(corpus: Corpus) -> Corpus:
+    """The first sentences with entities."""
     labeled = [sentence for sentence in corpus if sentence.spans][:_SENTENCES]
     return replace(corpus, sentences=tuple(labeled))
 
 
-def _short(settings: Settings) -> Settings:
-    changes = [f"meta.steps={_STEPS}", f"direct.steps={_STEPS}"]
-    return settings_with(settings, changes)
+def _with_few_steps(settings: Settings) -> Settings:
+    return settings_with(settings, {"meta": {"steps": _STEPS}, "direct": {"steps": _STEPS}})
 
 
-class _Clock:
-    """Notes when steps end."""
+class _StepClock(Callback):
+    """Measures the time between training steps."""
 
-    def __init__(self, marks: list[float]) -> None:
-        self._marks = marks
+    def __init__(self) -> None:
+        self._ends: list[float] = []
 
-    def stepped(self, step: int, result: object) -> None:
-        self._marks.append(time.monotonic())
+    def on_step_end(self, step: int, result: object) -> None:
+        self._ends.append(time.monotonic())
 
-    def preparing(self, what: str, n_done: int, n_all: int) -> None: ...
-
-    def begun(self, steps_done: int, steps: int) -> None: ...
-
-    def validated(self, step: int, f1: float, best: bool) -> None: ...
-
-    def ended(self) -> None: ...
+    @property
+    def seconds_per_step(self) -> float:
+        return (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from metacross.adaptation.evaluation import check_labels
+from metacross.adaptation.evaluation import check_labels, f1_of
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cached_vectors
 from metacross.errors import DataError, SettingsError
-from metacross.metrics.scoring import score
 from metacross.model.encoder import (
     Encoder,
     load_encoder,
@@ -113,8 +112,7 @@ def _train(
         callback.on_model(label)
 
     def validate() -> float:
-        predicted = Corpus(tuple(prediction.labeled for prediction in label(dev)))
-        return score(dev, predicted).overall.f1
+        return f1_of(label(dev), dev)
 
     parts = ModelParts(tagger, settings, datastore, adapts=settings.run.method == "meta")
     return _run(

@@ -8,7 +8,7 @@ from metacross.study.predictions import StoredPredictions
 from metacross.study.report import write_report
 from metacross.study.report.blocks import Cards
 from metacross.study.report.case_study import MAX_CASES, case_section, find_cases, target_cases
-from metacross.study.results import SentencePredictions, StudyFolder
+from metacross.study.results import StoredSentence, StudyFolder
 from metacross.study.statistics import ResultsGrid
 from metacross.text.sentence import Corpus, Sentence, Span
 
@@ -21,10 +21,8 @@ def study(tmp_path):
     gold = Corpus(tuple(Sentence((f"w{n}",), PERSON, "es") for n in range(5)))
     base_spans = [PLACE, PERSON, PLACE, PERSON, PLACE]
     our_spans = [PERSON, PLACE, ORGANIZATION, PERSON, PLACE]
-    base = [SentencePredictions({"plain": spans}, ()) for spans in base_spans]
-    ours = [
-        SentencePredictions({"plain": PLACE, "adapted": spans}, ((7, 0.9),)) for spans in our_spans
-    ]
+    base = [StoredSentence({"plain": spans}, ()) for spans in base_spans]
+    ours = [StoredSentence({"plain": PLACE, "adapted": spans}, ((7, 0.9),)) for spans in our_spans]
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
     study.add_corpus(digest_of("source"), SOURCE)
@@ -54,8 +52,8 @@ def test_a_card_shows_gold_both_systems_and_the_neighbors(study):
 
 def test_cases_are_sampled_and_all_of_them_counted(tmp_path):
     gold = Corpus(tuple(Sentence((f"w{n}",), PERSON, "es") for n in range(100)))
-    base = [SentencePredictions({"plain": PLACE}, ()) for _ in gold]
-    ours = [SentencePredictions({"plain": PERSON}, ()) for _ in gold]
+    base = [StoredSentence({"plain": PLACE}, ()) for _ in gold]
+    ours = [StoredSentence({"plain": PERSON}, ()) for _ in gold]
     study = StudyFolder(tmp_path)
     study.add_corpus(digest_of("es"), gold)
     baseline = {seed: result_of(gold, base, system="base", seed=seed) for seed in (1, 2)}

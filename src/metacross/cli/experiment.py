@@ -1,0 +1,140 @@
+"""``metacross experiment``: runs a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from metacross.cli import output as console
+from metacross.errors import SettingsError
+
+if TYPE_CHECKING:
+    from metacross.study.run_study import StudyPlan
+    from metacross.study.system_runs import PlannedResult
+
+
+def experiment_command(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="Name of a built-in study, or a YAML file.")
+    ],
+    encoder: Annotated[str | None, typer.Option(help="Encoder folder, hub name, or mini.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Recipe of the study, or several: mini,direct.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="LANG=FILE: corpus to score on. Repeatable.")
+    ] = None,
+    train: Annotated[
+        list[str] | None, typer.Option(help="LANG=FILE: corpus to draw fractions from. Repeatable.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds with commas: 1,2,3.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="group.key=value or a recipe, for all systems. Repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of the study. Default: STUDY-study.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few steps, one seed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan and estimate the time.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+) -> None:
+    """Train and score the systems of a study, and write its report.
+
+    Results that exist in the folder are not made again. Run the same command again to resume.
+    """
+    from metacross.cli.study_progress import StudyProgress
+    from metacross.study.run_study import plan_study, run_study
+
+    options: dict[str, Any] = {
+        "output": output,
+        "encoder": encoder,
+        "recipe": recipe.split(",") if recipe and "," in recipe else recipe,
+        "source": source,
+        "dev": dev,
+        "targets": _files("--target", target),
+        "target_train": _files("--train", train),
+        "seeds": _seeds(seeds),
+        "set": set_ or (),
+        "quick": quick,
+    }
+    if dry_run:
+        _show_plan(plan_study(study, **options))
+        return
+    with StudyProgress(n_processes=jobs) as progress:
+        results = run_study(study, **options, jobs=jobs, callback=progress)
+    console.show_plain(f"Saved {len(results.results)} results to {results.results_file}")
+    console.show_plain(f"Saved report to {results.report} (tables only: report.md)")
+
+
+def _files(option: str, pairs: Sequence[str] | None) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for pair in pairs or ():
+        name, sign, file = pair.partition("=")
+        if not name or not sign or not file:
+            raise SettingsError(
+                f"{option}: expected LANG=FILE, as in es=es/dev.conll, found {pair!r}"
+            )
+        if name in files:
+            raise SettingsError(
+                f"{option}: expected one file for each language, found {files[name]} and {file} "
+                f"for {name}"
+            )
+        files[name] = file
+    return files
+
+
+def _seeds(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingsError(f"--seeds: expected numbers with commas, found {text!r}") from None
+
+
+def _show_plan(plan: StudyPlan) -> None:
+    from metacross.study.time_estimate import estimate_seconds
+
+    console.show(_plan_table(plan))
+    trainings = {planned.system_run.folder for planned in plan.results}
+    n_done = len(plan.results) - len(plan.missing)
+    seconds = estimate_seconds(plan.missing, plan.folder.runs, plan.study.curve_sentences)
+    console.show_plain(
+        f"{len(trainings)} training runs, {len(plan.results)} results, {n_done} of them done. "
+        f"The others take about {seconds / 60:.0f} minutes on this machine, without fine-tuning."
+    )
+
+
+def _plan_table(plan: StudyPlan) -> Table:
+    from metacross.study.plan import fraction_name
+
+    table = Table(title=plan.study.title, title_justify="left")
+    for heading in ("system", "seeds", "labels", "targets", "fractions", "results", "done"):
+        table.add_column(heading)
+    rows: dict[tuple[str, tuple[str, ...]], list[PlannedResult]] = {}
+    for planned in plan.results:
+        run = planned.system_run
+        rows.setdefault((run.system, run.labels), []).append(planned)
+    missing = {planned.key for planned in plan.missing}
+    for (system, labels), results in rows.items():
+        table.add_row(
+            system,
+            _distinct(str(planned.system_run.seed) for planned in results),
+            " ".join(labels),
+            _distinct(planned.target.name for planned in results),
+            _distinct(fraction_name(planned.fraction) for planned in results),
+            str(len(results)),
+            str(sum(planned.key not in missing for planned in results)),
+        )
+    return table
+
+
+def _distinct(values: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(values))

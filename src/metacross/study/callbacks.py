@@ -1,0 +1,31 @@
+"""Observes the progress of a study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metacross.training.callbacks import Callback
+
+if TYPE_CHECKING:
+    from metacross.study.results import Result
+    from metacross.study.system_runs import SystemRun
+
+
+class StudyCallback(Callback):
+    """Base class of callbacks of a study. Every method does nothing; override the ones you need.
+
+    With one process it is a callback of every training run too. With several processes only the
+    methods of this class are called, always in the calling process.
+    """
+
+    def on_study_begin(self, n_done: int, n_total: int) -> None:
+        """The study starts or resumes; ``n_done`` of ``n_total`` results exist already."""
+
+    def on_system_begin(self, system_run: SystemRun) -> None:
+        """A system is trained, if needed, and scored next."""
+
+    def on_scoring(self, what: str, n_done: int, n_total: int) -> None:
+        """``n_done`` sentences of a target are labeled."""
+
+    def on_result(self, result: Result) -> None:
+        """A result was saved."""

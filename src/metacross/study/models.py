@@ -1,0 +1,57 @@
+"""Trains, loads and fine-tunes the models of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metacross.adaptation.ner_model import NerModel, load
+from metacross.settings import Settings, settings_with
+from metacross.study.study_corpora import StudyCorpora
+from metacross.text.sentence import Corpus
+from metacross.training.callbacks import Callback
+from metacross.training.run_folder import AFTER_TRAINING
+from metacross.training.train import train
+
+
+def trained_model(
+    corpora: StudyCorpora, settings: Settings, folder: Path, callbacks: Sequence[Callback] = ()
+) -> NerModel:
+    """Train in ``folder``, resume there, or load the model if training has finished."""
+    return train(
+        corpora.source,
+        dev=corpora.dev,
+        recipe=without_data_settings(settings),
+        output=folder,
+        callbacks=callbacks,
+    )
+
+
+def loaded_model(folder: Path, settings: Settings) -> NerModel:
+    """Load a trained model with the settings for adaptation and fine-tuning of a system."""
+    values = settings.model_dump(include=set(AFTER_TRAINING))
+    return load(folder, device=settings.run.device, **values)
+
+
+def fine_tuned_model(
+    folder: Path,
+    settings: Settings,
+    target: Corpus,
+    output: Path,
+    *,
+    n_sentences: int,
+    callbacks: Sequence[Callback] = (),
+) -> NerModel:
+    """Fine-tune the model of ``folder`` on some sentences of ``target``; save it in ``output``."""
+    return loaded_model(folder, settings).fine_tune(
+        target,
+        n_sentences=n_sentences,
+        seed=settings.run.seed,
+        output=output,
+        callbacks=callbacks,
+    )
+
+
+def without_data_settings(settings: Settings) -> Settings:
+    """The settings for corpora whose labels are dropped and renamed already."""
+    return settings_with(settings, {"data": {"drop": (), "map": {}}})

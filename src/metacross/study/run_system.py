@@ -1,0 +1,178 @@
+"""Trains one system of a study and scores it on its targets."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from metacross.adaptation.ner_model import NerModel
+from metacross.adaptation.prediction import SentencePrediction
+from metacross.metrics.scoring import score
+from metacross.study.callbacks import StudyCallback
+from metacross.study.models import fine_tuned_model, loaded_model, trained_model
+from metacross.study.results import (
+    LabelCounts,
+    Mode,
+    Result,
+    StoredSentence,
+    StudyFolder,
+    TrainingSummary,
+    counts_of,
+)
+from metacross.study.system_runs import PlannedResult, SystemRun
+from metacross.study.target_curves import TargetCurves
+from metacross.text.sentence import Corpus
+from metacross.training.run_folder import RunFolder
+
+_CURVE_POINTS = 40  # of the loss, in a training summary
+
+
+def run_system(
+    system_run: SystemRun,
+    planned_results: Sequence[PlannedResult],
+    folder: StudyFolder,
+    callback: StudyCallback,
+    *,
+    curve_sentences: int,
+) -> None:
+    """Train a system, unless it is trained already, and save the planned results."""
+    callback.on_system_begin(system_run)
+    run_folder = folder.runs / system_run.folder
+    target_curves = TargetCurves(
+        system_run.corpora.targets, run_folder / "training" / "targets.jsonl", curve_sentences
+    )
+    model = trained_model(
+        system_run.corpora,
+        system_run.training_settings,
+        run_folder,
+        callbacks=[callback, target_curves],
+    )
+    if system_run.settings != system_run.training_settings:
+        model = loaded_model(run_folder, system_run.settings)
+    summary = _training_summary(RunFolder(run_folder), target_curves)
+    for planned in planned_results:
+        start = time.monotonic()
+        scored_model = (
+            model if planned.fraction == 0 else _fine_tuned(planned, run_folder, callback)
+        )
+        predictions = _predictions(scored_model, planned, callback)
+        counts = {
+            mode: counts_of(score(planned.target.corpus, _labeled_corpus(mode_predictions)))
+            for mode, mode_predictions in predictions.items()
+        }
+        result = _result(planned, counts, summary, time.monotonic() - start)
+        folder.add_corpus(planned.digests["source corpus"], system_run.corpora.source)
+        folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
+        folder.add(result, _sentence_predictions(predictions))
+        callback.on_result(result)
+
+
+def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: StudyCallback) -> NerModel:
+    train = planned.target.train
+    if train is None:
+        raise ValueError("expected labeled target sentences for a fraction above 0, found none")
+    run = planned.system_run
+    prefix = "" if run.system == run.trained_as else f"{run.system}-"
+    return fine_tuned_model(
+        run_folder,
+        run.settings,
+        train,
+        run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}",
+        n_sentences=max(1, round(planned.fraction * len(train))),
+        callbacks=[callback],
+    )
+
+
+def _predictions(
+    model: NerModel, planned: PlannedResult, callback: StudyCallback
+) -> dict[Mode, list[SentencePrediction]]:
+    """Label the target not adapted and, where the model adapts, adapted."""
+    corpus = planned.target.corpus
+    modes: list[Mode] = ["plain", "adapted"] if model.adapts else ["plain"]
+    predictions: dict[Mode, list[SentencePrediction]] = {}
+    for mode in modes:
+
+        def progress(n_done: int, mode: Mode = mode) -> None:
+            callback.on_scoring(f"{planned.target.name}, {mode}", n_done, len(corpus))
+
+        predictions[mode] = list(
+            model.predict_stream(corpus, adapt=mode == "adapted", progress=progress)
+        )
+    return predictions
+
+
+def _labeled_corpus(predictions: Sequence[SentencePrediction]) -> Corpus:
+    return Corpus(tuple(prediction.labeled for prediction in predictions))
+
+
+def _sentence_predictions(
+    predictions: Mapping[Mode, Sequence[SentencePrediction]],
+) -> list[StoredSentence]:
+    by_sentence = zip(*predictions.values(), strict=True)
+    return [
+        StoredSentence(
+            spans={
+                mode: prediction.spans
+                for mode, prediction in zip(predictions, of_sentence, strict=True)
+            },
+            neighbors=tuple((n.position, n.similarity) for n in of_sentence[-1].neighbors),
+        )
+        for of_sentence in by_sentence
+    ]
+
+
+def _result(
+    planned: PlannedResult,
+    counts: Mapping[Mode, dict[str, LabelCounts]],
+    summary: TrainingSummary,
+    seconds: float,
+) -> Result:
+    packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
+    run = planned.system_run
+    return Result(
+        key=planned.key,
+        system=run.system,
+        seed=run.seed,
+        target=planned.target.name,
+        fraction=planned.fraction,
+        labels=run.labels,
+        reported_mode="adapted" if "adapted" in counts else "plain",
+        counts=dict(counts),
+        training=summary,
+        seconds=round(seconds, 1),
+        digests=dict(planned.digests),
+        versions={name: version(name) for name in packages},
+        machine=f"{platform.system()} {platform.machine()}",
+        recipe=run.settings.model_dump(mode="json"),
+    )
+
+
+def _training_summary(run_folder: RunFolder, target_curves: TargetCurves) -> TrainingSummary:
+    record = json.loads(run_folder.record.read_text(encoding="utf-8"))
+    log = [json.loads(line) for line in run_folder.log.read_text(encoding="utf-8").splitlines()]
+    losses = [(line["step"], line["loss"]) for line in log if "loss" in line]
+    return TrainingSummary(
+        folder=run_folder.folder.name,
+        seconds=record["seconds"],
+        best_step=record["best_step"],
+        validations=tuple((step, f1) for step, f1 in record["validations"]),
+        target_validations=target_curves.curves(),
+        losses=_mean_losses(losses),
+    )
+
+
+def _mean_losses(losses: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """Mean losses over about equally many steps, each with its last step; infinite losses and NaN
+    are left out.
+    """
+    finite = [(step, loss) for step, loss in losses if math.isfinite(loss)]
+    size = max(1, -(-len(finite) // _CURVE_POINTS))
+    parts = [finite[start : start + size] for start in range(0, len(finite), size)]
+    return tuple(
+        (part[-1][0], round(sum(loss for _, loss in part) / len(part), 4)) for part in parts
+    )

@@ -1,0 +1,181 @@
+"""Plans a study: which systems are trained on which corpora, and which results they give."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metacross.errors import SettingsError
+from metacross.model.encoder_digest import encoder_digest
+from metacross.settings import DataSettings, Settings
+from metacross.study.plan import Study, fraction_name
+from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
+from metacross.text.sentence import Corpus
+from metacross.training.run_folder import AFTER_TRAINING, corpus_digest, relevant_settings
+
+_TARGET_TRAIN = "target train corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRun:
+    """A system with a seed, for the targets that have the same labels.
+
+    Systems with the same training settings share a training run: ``trained_as`` names the first of
+    them, ``training_settings`` are its settings.
+    """
+
+    system: str
+    seed: int
+    settings: Settings
+    trained_as: str
+    training_settings: Settings
+    corpora: StudyCorpora
+    fractions: tuple[float, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that the model knows."""
+        return self.corpora.labels
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder of its training run."""
+        return f"{self.trained_as}_{'-'.join(self.labels)}_seed-{self.seed}"
+
+    @property
+    def title(self) -> str:
+        """What a progress display calls it."""
+        return f"{self.system}, {len(self.labels)} labels, seed {self.seed}"
+
+    def shares_training(self, corpora: StudyCorpora, settings: Settings) -> bool:
+        """Whether a system with these corpora and settings has the same training run."""
+        groups = {*Settings.model_fields} - {*AFTER_TRAINING}
+        before, after = (
+            each.model_dump(include=groups) for each in (self.training_settings, settings)
+        )
+        return self.corpora is corpora and before == after
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedResult:
+    """A system run that is to be scored on a target, with a fraction of its labeled sentences.
+
+    ``digests`` identify the contents of the corpora and of the encoder.
+    """
+
+    system_run: SystemRun
+    target: Target
+    fraction: float
+    digests: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """Identifies the result by everything it depends on."""
+        run = self.system_run
+        return result_key(
+            run.system, run.settings, run.labels, run.seed, self.digests, self.fraction
+        )
+
+    @property
+    def title(self) -> str:
+        """What a progress display calls it."""
+        run = self.system_run
+        fraction = fraction_name(self.fraction)
+        return f"{run.system}, seed {run.seed}, {self.target.name}, {fraction}"
+
+
+def result_key(
+    system: str,
+    settings: Settings,
+    labels: Sequence[str],
+    seed: int,
+    digests: Mapping[str, str],
+    fraction: float,
+) -> str:
+    """A digest of everything that a result depends on. Zero-shot results do not depend on
+    fine-tuning settings and target training corpora, other results not on adaptation settings.
+    """
+    recipe = relevant_settings(settings)
+    zero_shot = fraction == 0
+    del recipe["fine_tuning" if zero_shot else "adaptation"]
+    used_digests = [
+        item for item in sorted(digests.items()) if not zero_shot or item[0] != _TARGET_TRAIN
+    ]
+    values = [system, recipe, list(labels), used_digests, seed, float(fraction)]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+def plan_system_runs(study: Study) -> list[SystemRun]:
+    """All system runs of a study, seed by seed, so that the first results can be compared early."""
+    groups = read_study_corpora(study, _data_settings(study))
+    runs: list[SystemRun] = []
+    for seed in study.seeds:
+        for corpora in groups:
+            for system in study.systems:
+                settings = study.settings(system, seed)
+                first = next((run for run in runs if run.shares_training(corpora, settings)), None)
+                runs.append(
+                    SystemRun(
+                        system=system,
+                        seed=seed,
+                        settings=settings,
+                        trained_as=first.trained_as if first else system,
+                        training_settings=first.training_settings if first else settings,
+                        corpora=corpora,
+                        fractions=tuple(study.fractions),
+                    )
+                )
+    return runs
+
+
+def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
+    """All results of the system runs, in order."""
+    digests: dict[int, str] = {}  # by id: many system runs have the same corpora
+
+    def digest(corpus: Corpus) -> str:
+        if id(corpus) not in digests:
+            digests[id(corpus)] = corpus_digest(corpus)
+        return digests[id(corpus)]
+
+    encoders = {run.settings.encoder.name for run in system_runs}
+    encoder_digests = {name: encoder_digest(name) for name in encoders}
+    planned_results = []
+    for run in system_runs:
+        encoder = {"encoder": encoder_digests[run.settings.encoder.name]}
+        for target in run.corpora.targets:
+            corpora = {name: digest(corpus) for name, corpus in _corpora(run, target).items()}
+            planned_results += [
+                PlannedResult(run, target, fraction, corpora | encoder)
+                for fraction in run.fractions
+            ]
+    return planned_results
+
+
+def _corpora(run: SystemRun, target: Target) -> dict[str, Corpus]:
+    corpora = {
+        "source corpus": run.corpora.source,
+        "dev corpus": run.corpora.dev,
+        "target corpus": target.corpus,
+    }
+    return corpora if target.train is None else corpora | {_TARGET_TRAIN: target.train}
+
+
+def _data_settings(study: Study) -> DataSettings:
+    """The data settings of all systems, which must be equal: other corpora give results that cannot
+    be compared.
+    """
+    by_system: dict[str, Any] = {
+        system: study.settings(system, study.seeds[0]).data for system in study.systems
+    }
+    first, *others = by_system
+    for system in others:
+        if by_system[system] != by_system[first]:
+            raise SettingsError(
+                f"systems.{system}: expected the same data settings as {first}, found others; "
+                "put data.drop, data.map and data.language into the study's set list"
+            )
+    data: DataSettings = by_system[first]
+    return data

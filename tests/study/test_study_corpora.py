@@ -1,0 +1,84 @@
+"""The corpora of a study and their labels."""
+
+import pytest
+
+import tiny
+from metacross.errors import DataError, SettingsError
+from metacross.study.plan import load_study
+from metacross.study.system_runs import plan_system_runs
+from metacross.text.writing import write_corpus
+
+
+def planned(study_file, *settings, **data):
+    return plan_system_runs(load_study(study_file, data=data, settings=settings))
+
+
+def labels_of(system_run):
+    corpora = system_run.corpora
+    return [
+        tuple(corpus.entities_by_label)
+        for corpus in (corpora.source, corpora.dev, *(target.corpus for target in corpora.targets))
+    ]
+
+
+def test_a_target_without_a_label_gets_a_model_that_does_not_know_it(study_file):
+    runs = planned(study_file)
+    assert [
+        (run.system, run.seed, run.labels, [target.name for target in run.corpora.targets])
+        for run in runs[:4]
+    ] == [
+        ("base", 1, ("LOC", "PER"), ["aa"]),
+        ("ours", 1, ("LOC", "PER"), ["aa"]),
+        ("base", 1, ("PER",), ["bb"]),
+        ("ours", 1, ("PER",), ["bb"]),
+    ]
+    assert len(runs) == 8
+    for run in runs:
+        assert labels_of(run) == [run.labels] * 3
+
+
+def test_dropped_labels_are_dropped_in_source_dev_and_targets(study_file, corpora):
+    runs = planned(study_file, "data.drop=[LOC]", target_train={"aa": corpora["train"]})
+    assert len(runs) == 4  # both targets now have the same labels
+    for run in runs:
+        assert labels_of(run) == [("PER",)] * 4
+        assert tuple(run.corpora.targets[0].train.entities_by_label) == ("PER",)
+
+
+def test_renamed_labels_are_renamed_in_source_dev_and_targets(study_file):
+    runs = planned(study_file, "data.map={LOC: GPE}")
+    assert {run.labels for run in runs} == {("GPE", "PER"), ("PER",)}
+    for run in runs:
+        assert labels_of(run) == [run.labels] * 3
+
+
+def test_the_language_setting_is_that_of_source_and_dev(study_file):
+    (run, *_) = planned(study_file, "data.language=xx")
+    languages = [run.corpora.source[0].language, run.corpora.dev[0].language]
+    assert languages == ["xx", "xx"]
+    assert run.corpora.targets[0].corpus[0].language == "aa"
+
+
+def test_systems_cannot_differ_in_their_data(study_file):
+    study = load_study(study_file, {"systems": {"one": [], "other": ["data.drop=[LOC]"]}})
+    with pytest.raises(
+        SettingsError, match=r"systems\.other: expected the same data settings as one"
+    ):
+        plan_system_runs(study)
+
+
+def test_labels_that_the_source_does_not_have_are_refused(study_file, corpora):
+    write_corpus(tiny.corpus(5).relabeled({"LOC": "GPE"}), corpora["aa"])
+    with pytest.raises(DataError, match=r"found GPE; rename or drop labels with --set data\.map"):
+        planned(study_file)
+    assert planned(study_file, "data.map={GPE: LOC}")
+
+
+def test_target_text_with_more_labels_than_the_target_is_refused(study_file, corpora):
+    with pytest.raises(DataError, match=r"train\.conll: expected the labels PER .* found LOC too"):
+        planned(study_file, target_train={"bb": corpora["train"]})
+
+
+def test_target_text_of_no_target_is_refused(study_file, corpora):
+    with pytest.raises(SettingsError, match="expected languages of the targets aa, bb, found cc"):
+        planned(study_file, target_train={"cc": corpora["train"]})

@@ -1,0 +1,38 @@
+"""Results of earlier versions can be migrated."""
+
+from pathlib import Path
+
+import pytest
+
+from metacross.errors import DataError
+from metacross.model.encoder_digest import encoder_digest
+from metacross.settings import Settings
+from metacross.study.results import Result
+from tools.migrate_results import main, migrated_line
+
+OLD = (Path(__file__).parent.parent / "fixtures" / "results-before-0.1.jsonl").read_text()
+
+
+def test_an_old_line_becomes_a_line_that_reads():
+    result = Result.model_validate_json(migrated_line(OLD))
+    assert (result.system, result.seed, result.target, result.fraction) == ("base", 1, "es", 0.01)
+    assert result.labels == ("LOC", "MISC", "ORG", "PER")
+    assert result.reported_mode == "plain"
+    assert result.counts["plain"]["LOC"].gold == 985
+    settings = Settings.model_validate(result.recipe)
+    assert settings.encoder.max_length == 128
+    assert settings.fine_tuning.learning_rate == 0.001
+    assert result.digests["encoder"] == encoder_digest("mini")
+
+
+def test_a_migrated_line_does_not_change_again():
+    line = migrated_line(OLD)
+    assert migrated_line(line) == line
+
+
+def test_results_of_another_encoder_are_refused(write):
+    digest = OLD.split('"encoder":"')[1].split('"')[0]
+    path = write("results.jsonl", OLD.replace(digest, "0" * 64))
+    with pytest.raises(DataError, match="mini: expected the encoder of the results"):
+        main([str(path)])
+    assert path.read_text() == OLD.replace(digest, "0" * 64)

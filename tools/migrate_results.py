@@ -1,0 +1,109 @@
+"""Rewrites results of studies with the present field names, settings and keys.
+
+python -m tools.migrate_results docs/results/*.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from metacross.errors import DataError
+from metacross.model.encoder import load_encoder, weights_digest
+from metacross.model.encoder_digest import encoder_digest
+from metacross.settings import Settings
+from metacross.study.results import Result
+from metacross.study.system_runs import result_key
+from metacross.text.writing import write_atomically
+
+_NEW_FIELDS = {
+    "setting": "fraction",
+    "types": "labels",
+    "headline": "reported_mode",
+    "readings": "counts",
+}
+_NEW_GROUPS = {"optimiser": "optimizer"}
+_NEW_KEYS: dict[tuple[str, str], str | None] = {  # None: the setting no longer exists
+    ("encoder", "longest_window"): "max_length",
+    ("retrieval", "neighbours"): "neighbors",
+    ("retrieval", "skipped"): "skip_nearest",
+    ("retrieval", "copies"): None,
+    ("schedule", "warmup"): "warmup_ratio",
+    ("meta", "inner_rate"): "inner_learning_rate",
+    ("meta", "outer_rate"): "outer_learning_rate",
+    ("direct", "batch"): "batch_size",
+    ("direct", "rate"): "learning_rate",
+    ("adaptation", "rate"): "learning_rate",
+    ("fine_tuning", "batch"): "batch_size",
+    ("fine_tuning", "rate"): "learning_rate",
+    ("run", "record_megabytes"): "gradient_cache_mb",
+}
+
+
+def migrated_line(line: str) -> str:
+    """A line of results with the present names; a line that has them already does not change."""
+    values = {_NEW_FIELDS.get(name, name): value for name, value in json.loads(line).items()}
+    if isinstance(values["fraction"], str):
+        values["fraction"] = _fraction(values["fraction"])
+    values["recipe"] = migrated_recipe(values["recipe"])
+    values["digests"]["encoder"] = _new_encoder_digest(
+        values["recipe"]["encoder"]["name"], values["digests"]["encoder"]
+    )
+    settings = Settings.model_validate(values["recipe"])
+    values["key"] = result_key(
+        values["system"],
+        settings,
+        values["labels"],
+        values["seed"],
+        values["digests"],
+        values["fraction"],
+    )
+    return Result.model_validate(values).model_dump_json()
+
+
+def migrated_recipe(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Settings with the present group names and keys."""
+    migrated: dict[str, dict[str, Any]] = {}
+    for group, values in recipe.items():
+        new_values = migrated.setdefault(_NEW_GROUPS.get(group, group), {})
+        for key, value in values.items():
+            new_key = _NEW_KEYS.get((group, key), key)
+            if new_key is not None:
+                new_values[new_key] = value
+    return migrated
+
+
+def _fraction(name: str) -> float:
+    """The fraction of a name such as ``zero-shot`` or ``2%``."""
+    return 0.0 if name == "zero-shot" else float(name.removesuffix("%")) / 100
+
+
+@cache
+def _new_encoder_digest(name: str, old_digest: str) -> str:
+    new_digest = encoder_digest(name)
+    if old_digest not in (new_digest, weights_digest(load_encoder(name).network)):
+        raise DataError(
+            f"{name}: expected the encoder of the results, found one with other weights; "
+            "its results cannot be migrated"
+        )
+    return new_digest
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Rewrite files in place."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.migrate_results",
+        description="Rewrite results of studies with the present names.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results.jsonl")
+    for path in parser.parse_args(arguments).files:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        write_atomically(path, [migrated_line(line) + "\n" for line in lines])
+
+
+if __name__ == "__main__":
+    main()
