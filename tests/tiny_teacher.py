@@ -63,7 +63,9 @@ def arrays() -> dict[str, np.ndarray]:
         vector(f"{prefix}/LayerNorm/gamma", BRANCH, 1.0)
         vector(f"{prefix}/LayerNorm/beta", BRANCH)
         for suffix in ("", "_1"):
-            quantized(f"{ROOT}{prefix}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH)
+            quantized(
+                f"{ROOT}{prefix}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH
+            )
             vector(f"{prefix}/Ngram-{order}-Conv{suffix}/bias", BRANCH)
     stream = WIDTH + 3 * BRANCH
     vector("CNN_layers/LayerNorm/gamma", stream, 1.0)

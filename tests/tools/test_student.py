@@ -81,9 +81,7 @@ def test_a_saved_encoder_loads_with_the_same_pieces_and_states(parts, tmp_path):
 def test_a_saved_encoder_is_half_precision_and_has_no_pickles(parts, tmp_path):
     from safetensors.torch import load_file
 
-    save_encoder(
-        initial_student(parts.teacher, parts.vocabulary, 16), parts.tokenizer, tmp_path
-    )
+    save_encoder(initial_student(parts.teacher, parts.vocabulary, 16), parts.tokenizer, tmp_path)
     dtypes = {weight.dtype for weight in load_file(tmp_path / "model.safetensors").values()}
     assert dtypes == {torch.float16, torch.uint8}
     assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".safetensors"}

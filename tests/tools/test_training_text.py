@@ -18,9 +18,7 @@ from tools.mini_encoder.text_stream import TextStream, cut_by_length
 from tools.mini_encoder.vocabulary import SPECIALS
 from tools.mini_encoder.word_masking import WordMasker
 
-UNCHANGED = AugmentationSettings(
-    split=0, characters=0, all_capitals=0, some_capitals=0, title=0
-)
+UNCHANGED = AugmentationSettings(split=0, characters=0, all_capitals=0, some_capitals=0, title=0)
 
 
 def test_only_text_of_open_sources_is_read(parts):
@@ -45,9 +43,7 @@ def test_unusable_text_is_an_error_with_its_place(write, tmp_path, rows, message
 
 
 def test_a_batch_depends_only_on_its_number(parts):
-    in_order, shuffled = (
-        TextStream(parts.text, parts.tokenizer, parts.settings) for _ in range(2)
-    )
+    in_order, shuffled = (TextStream(parts.text, parts.tokenizer, parts.settings) for _ in range(2))
     expected = {number: in_order.batch(number) for number in range(-3, 8)}
     for number in random.Random(0).sample(sorted(expected), len(expected)):
         batch = shuffled.batch(number)

@@ -56,7 +56,7 @@ def distill_command(
 
 
 @app.command("test")
-def test_command(
+def probe_command(
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="Folder, hub name or mini.")],
     source: Annotated[str | None, typer.Option(help="Labeled corpus to train a tagger on.")] = None,
     dev: Annotated[
@@ -91,9 +91,7 @@ def test_command(
         for language, file in _by_language("--dev", dev)
     }
     translation_pairs = {
-        language: read_translation_pairs(
-            Path(file), language, source=pairs_source, limit=sentences
-        )
+        language: read_translation_pairs(Path(file), language, source=pairs_source, limit=sentences)
         for language, file in _by_language("--pairs", pairs)
     }
     results: dict[str, dict[str, float]] = {}
@@ -143,7 +141,9 @@ def _results_table(results: Mapping[str, Mapping[str, float]]) -> Table:
         table.add_column(_COLUMN_TITLES[test], justify="right")
     columns = list(results.values())
     for language in dict.fromkeys(language for column in columns for language in column):
-        cells = (f"{100 * column[language]:.1f}" if language in column else "" for column in columns)
+        cells = (
+            f"{100 * column[language]:.1f}" if language in column else "" for column in columns
+        )
         table.add_row(language, *cells)
     return table
 

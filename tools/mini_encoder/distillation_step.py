@@ -68,5 +68,5 @@ def losses(
     weights = piece_weights * (batch.augmented != PAD)  # (rows, augmented pieces)
     weights[:, 0] = 0.0  # position 0 holds the sentence vector
     state_loss = (errors.square().mean(-1) * weights).sum() / weights.sum().clamp_min(1e-6)
-    vector_errors = (states[:, 0, :width] - targets.vectors) / statistics.vector_std  # (rows, width)
-    return state_loss, vector_errors.square().mean()
+    vector_errors = states[:, 0, :width] - targets.vectors  # (rows, width)
+    return state_loss, (vector_errors / statistics.vector_std).square().mean()

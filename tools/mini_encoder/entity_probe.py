@@ -67,9 +67,7 @@ def entity_probe(
         randomize(network, seed)
     tagger = Tagger(network, load_tokenizer(encoder), tag_set, settings.encoder, settings.run)
     _train(tagger, source, settings, callbacks)
-    return {
-        name: _f1(tagger, corpus, settings.run.batch_pieces) for name, corpus in dev.items()
-    }
+    return {name: _f1(tagger, corpus, settings.run.batch_pieces) for name, corpus in dev.items()}
 
 
 def _train(

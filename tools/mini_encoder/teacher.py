@@ -115,7 +115,9 @@ def load_teacher(graph: TeacherGraph) -> Teacher:
     for number, linear in enumerate(hidden):
         _load_linear(linear, graph, f"DNN/ResidualHidden_{number}/dense/kernel", None)
     for number, linear in ((1, teacher.skip_1), (3, teacher.skip_3)):
-        _load_linear(linear, graph, f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel", None)
+        _load_linear(
+            linear, graph, f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel", None
+        )
     return teacher.requires_grad_(False).eval()
 
 

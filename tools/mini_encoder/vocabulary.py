@@ -51,7 +51,9 @@ class Vocabulary:
     @property
     def frequencies(self) -> Tensor:
         """How often each piece of the student occurs in the text. *Shape:* (student pieces,)."""
-        return torch.tensor([float(self.counts[piece_id]) for piece_id in self.teacher_ids.tolist()])
+        return torch.tensor(
+            [float(self.counts[piece_id]) for piece_id in self.teacher_ids.tolist()]
+        )
 
 
 def parse_pieces(serialized: bytes) -> Pieces:
@@ -71,8 +73,8 @@ def parse_pieces(serialized: bytes) -> Pieces:
 def select_vocabulary(
     serialized: bytes, sentences: Iterable[str], *, frequent_pieces: int
 ) -> Vocabulary:
-    """Keep the pieces that occur in the sentences, all single characters, and the Latin pieces among
-    the first ``frequent_pieces``.
+    """Keep the pieces that occur in the sentences, all single characters, and the Latin pieces
+    among the first ``frequent_pieces``.
     """
     pieces = parse_pieces(serialized)
     counts = _piece_counts(serialized, sentences)

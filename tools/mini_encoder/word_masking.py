@@ -30,7 +30,9 @@ class WordMasker:
         generator = torch.Generator().manual_seed(combined_seed(*seeds))
         word_of_piece = self._starts_word[piece_ids].long().cumsum(1)  # (rows, pieces)
         draws = torch.rand(len(piece_ids), piece_ids.shape[1] + 1, generator=generator)
-        is_masked_row = torch.rand(len(piece_ids), 1, generator=generator) < self._settings.sentences
-        is_masked = (draws.gather(1, word_of_piece) < self._settings.words) & is_masked_row
+        in_masked_row = (
+            torch.rand(len(piece_ids), 1, generator=generator) < self._settings.sentences
+        )
+        is_masked = (draws.gather(1, word_of_piece) < self._settings.words) & in_masked_row
         is_masked &= piece_ids >= len(SPECIALS)
         return piece_ids.masked_fill(is_masked, _MASK), is_masked

@@ -88,7 +88,9 @@ def left_context(order: int) -> int:
 def ngram_windows(hidden: Tensor, order: int) -> Tensor:
     """Concatenate each position with its neighbors; outside the sequence are zeros.
 
-    Padding must be zero. *Shape:* hidden (rows, pieces, width), result (rows, pieces, order * width).
+    Padding must be zero.
+
+    *Shape:* hidden (rows, pieces, width), result (rows, pieces, order * width).
     """
     before = left_context(order)
     padded = nn.functional.pad(hidden, (0, 0, before, order - 1 - before))
@@ -110,7 +112,7 @@ class PackedEmbeddings(nn.Module):
 
     @torch.no_grad()
     def pack(self, table: Tensor, clip: float = 2.6) -> None:
-        """Store ``table`` in 4 bits; values above ``clip`` root mean squares of their row are clipped.
+        """Store ``table`` in 4 bits; the largest value is ``clip`` times a row's root mean square.
 
         *Shape:* table (vocabulary, embedding).
         """
@@ -166,12 +168,10 @@ class BranchConvolution(nn.Module):
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """The hidden states with every branch updated."""
         embedded, *branches = hidden.split(self.sizes, dim=-1)
-        updated = [
-            branch + self.dropout(torch.relu(convolve(ngram_windows(branch, order)))) * attention_mask
-            for branch, convolve, order in zip(
-                branches, self.convolutions, self.orders, strict=True
-            )
-        ]
+        updated = []
+        for branch, convolve, order in zip(branches, self.convolutions, self.orders, strict=True):
+            change = self.dropout(torch.relu(convolve(ngram_windows(branch, order))))
+            updated.append(branch + change * attention_mask)
         return torch.cat([embedded, *updated], dim=-1)
 
 
