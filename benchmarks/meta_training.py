@@ -18,10 +18,8 @@ from metacross.training.tasks import Task
 def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
     """Time per task of three implementations, and how much their gradients differ."""
     work = workload(size)
-    learning_rate, max_weight = (
-        work.settings.meta.inner_learning_rate,
-        work.settings.loss.max_weight,
-    )
+    learning_rate = work.settings.meta.inner_learning_rate
+    max_weight = work.settings.loss.max_weight
 
     def tasks(repeat: int) -> list[Task]:
         start = repeat * n_tasks

@@ -14,9 +14,10 @@ from metacross.errors import RunError
 from metacross.model.encoder import load_encoder
 from metacross.training.loop import Callback
 from tools.mini_encoder.distillation import distill_encoder
+from tools.mini_encoder.distillation_step import losses
 from tools.mini_encoder.settings import TargetSettings, distillation_settings
-from tools.mini_encoder.targets import TargetBuilder
-from tools.mini_encoder.text_stream import PAD, TextStream
+from tools.mini_encoder.targets import OutputStatistics, TargetBuilder, Targets
+from tools.mini_encoder.text_stream import PAD, TextBatch, TextStream
 
 
 class Interrupt(Callback):
@@ -103,3 +104,24 @@ def test_the_loss_of_the_student_falls(parts, tmp_path):
     losses = [json.loads(line)["loss"] for line in log]
     assert len(losses) == 100
     assert median(losses[-20:]) < 0.8 * median(losses[:20])
+
+
+def test_the_losses_are_squared_errors_in_standard_deviations():
+    batch = TextBatch(
+        plain=torch.tensor([[2, 7, 8, 3]]),
+        augmented=torch.tensor([[2, 9, 3, PAD]]),
+        alignment=torch.tensor([[0, 2, 3, 0]]),
+        is_parallel=False,
+    )
+    targets = Targets(
+        states=torch.tensor([[[9.0], [9.0], [1.0], [2.0]]]), vectors=torch.tensor([[5.0]])
+    )
+    statistics = OutputStatistics(
+        state_mean=torch.zeros(1), state_std=torch.tensor([2.0]), vector_std=torch.tensor([4.0])
+    )
+    states = torch.tensor([[[7.0], [5.0], [4.0], [100.0]]])  # the last is padding
+    piece_weights = torch.tensor([[1.0, 0.5, 1.0, 1.0]])
+    state_loss, vector_loss = losses(states, targets, batch, statistics, piece_weights)
+    # errors in standard deviations: (5 - 1) / 2 = 2 with weight 0.5, (4 - 2) / 2 = 1 with weight 1
+    assert state_loss.item() == pytest.approx((0.5 * 4 + 1 * 1) / 1.5)
+    assert vector_loss.item() == pytest.approx(((7 - 5) / 4) ** 2)
