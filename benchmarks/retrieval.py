@@ -52,8 +52,8 @@ def measure(n: int, *, repeats: int) -> dict[str, Any]:
     if n <= 100_000:
         variants["matrix product"] = with_matrix_product
     n_found = sum(
-        len({neighbor.position for neighbor in found} & {neighbor.position for neighbor in nearest})
-        for found, nearest in zip(
+        len({n.position for n in approximate_neighbors} & {n.position for n in exact_neighbors})
+        for approximate_neighbors, exact_neighbors in zip(
             approximate.nearest(queries, k=2), exact.nearest(queries, k=2), strict=True
         )
     )
