@@ -1,1 +1,1 @@
-"""Measures how fast metacross is; `make bench` runs it all."""
+"""Measures the speed and the memory of metacross; `make bench` runs everything."""

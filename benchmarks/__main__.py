@@ -1,7 +1,8 @@
-"""Runs all benchmarks and writes results.json, results.md and the plots beside this file.
+"""Runs all benchmarks and writes results.json, results.md and the plots to this folder.
 
 python -m benchmarks            # about half an hour on two cores
-python -m benchmarks --quick    # a minute, to see that all of it works; writes nothing
+python -m benchmarks --quick    # a minute, to check that everything works; writes no files
+python -m benchmarks --render   # rewrites results.md and the plots from results.json
 """
 
 from __future__ import annotations
@@ -24,19 +25,31 @@ FOLDER = Path(__file__).parent
 
 
 def main() -> None:
-    """Measure, part after part."""
-    parser = argparse.ArgumentParser(description="Measure metacross.")
-    parser.add_argument("--quick", action="store_true", help="a little of everything, not kept")
-    parser.add_argument("--only", nargs="+", choices=list(PARTS), help="measure these parts again")
-    given = parser.parse_args()
-    if given.quick:
+    """Run the benchmarks that the command line asks for."""
+    parser = argparse.ArgumentParser(description="Measure the speed and the memory of metacross.")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure a little of everything; write no files"
+    )
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), help="measure only these parts")
+    parser.add_argument("--render", action="store_true", help="render results.json; do not measure")
+    arguments = parser.parse_args()
+    if arguments.quick:
         sys.stdout.write(as_markdown(quick_results()))
         return
     results: dict[str, Any] = {}
-    if given.only:
+    if arguments.only or arguments.render:
         results = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    if not arguments.render:
+        _measure(arguments.only or list(PARTS), results)
+    write_atomically(FOLDER / "results.md", [as_markdown(results)])
+    write_plots(results, FOLDER)
+    sys.stdout.write(as_markdown(results))
+
+
+def _measure(names: list[str], results: dict[str, Any]) -> None:
+    """Add measurements to the results and write results.json after each of them."""
     results |= {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
-    for name in given.only or PARTS:
+    for name in names:
         sys.stderr.write(f"{time.strftime('%H:%M:%S')} {name}\n")
         part, _, size = name.partition(" ")
         if size:
@@ -44,9 +57,6 @@ def main() -> None:
         else:
             results[part] = PARTS[name]()
         write_atomically(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
-    write_atomically(FOLDER / "results.md", [as_markdown(results)])
-    write_plots(results, FOLDER)
-    sys.stdout.write(as_markdown(results))
 
 
 PARTS: dict[str, Callable[[], Any]] = {
@@ -76,11 +86,11 @@ PARTS: dict[str, Callable[[], Any]] = {
         )
     },
 }
-"""What is measured, in this order; a second word is the size."""
+"""What is measured, in this order; the second word of a name is the size of the model."""
 
 
 def quick_results() -> dict[str, Any]:
-    """A little of everything, with the bundled encoder."""
+    """A few measurements of everything, with the bundled encoder."""
     return {
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),

@@ -1,4 +1,4 @@
-"""How long adapting to a sentence and labeling it takes."""
+"""Measures the time to adapt to a sentence and label it."""
 
 from __future__ import annotations
 
@@ -8,130 +8,136 @@ from typing import Any
 import torch
 
 from benchmarks import released
-from benchmarks.measuring import in_turns, summary
-from benchmarks.sizes import Work, work
-from metacross.adaptation import fast as engine_module
+from benchmarks.measuring import summary, time_in_turns
+from benchmarks.sizes import Workload, workload
+from metacross.adaptation import fast as fast_module
 from metacross.adaptation.fast import FastEngine
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 
-_SAMPLES = {"mini": 40, "mbert": 12}  # sentences of the slow ways in each repeat
-
-
-def new_engine(own: Work) -> FastEngine:
-    """An engine that has seen nothing yet."""
-    megabytes = own.settings.run.gradient_cache_mb
-    return FastEngine(own.tagger, own.settings, memory_bytes=2**20 * megabytes)
-
-
-def textbook(own: Work, i: int) -> torch.Tensor:
-    """Adapt, label, restore. *Shape:* (words, tags)."""
-    settings = own.settings.adaptation
-    with adapted(
-        own.tagger,
-        list(own.supports[i].values()),
-        steps=1,
-        learning_rate=settings.learning_rate,
-        max_weight=settings.max_weight,
-        optimizer=own.settings.optimizer,
-    ):
-        return label_logits(own.tagger, [own.tests[i]])[0]
+_SLOW_SENTENCES = {"mini": 40, "mbert": 12}  # sentences per repeat, except for the fast engine
 
 
 def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
-    """Seconds for a sentence in four ways, with the supports known, in turns."""
-    own = work(size)
-    slow = own.spread(min(n_tests, _SAMPLES[size]))
+    """Time per sentence of four implementations; the neighbors are already retrieved."""
+    work = workload(size)
+    slow_positions = work.evenly_spread(min(n_tests, _SLOW_SENTENCES[size]))
     n_recorded: list[int] = []
 
-    def by_released(_repeat: int) -> int:
-        for i in slow:
-            support = list(own.supports[i].values())
-            released.label(own.tagger, own.tests[i], support, own.settings.adaptation.learning_rate)
-        return len(slow)
+    def with_released(_repeat: int) -> int:
+        learning_rate = work.settings.adaptation.learning_rate
+        for i in slow_positions:
+            support = list(work.supports[i].values())
+            released.label(work.tagger, work.tests[i], support, learning_rate)
+        return len(slow_positions)
 
-    def by_textbook(_repeat: int) -> int:
-        for i in slow:
-            textbook(own, i)
-        return len(slow)
+    def with_textbook(_repeat: int) -> int:
+        for i in slow_positions:
+            textbook_logits(work, i)
+        return len(slow_positions)
 
-    def by_engine(repeat: int) -> int:
-        chosen = random.Random(repeat).sample(range(len(own.tests)), n_tests if repeat else 8)
-        engine = new_engine(own)
-        engine.logits([own.tests[i] for i in chosen], [own.supports[i] for i in chosen])
+    def with_engine(repeat: int) -> int:
+        positions = random.Random(repeat).sample(range(len(work.tests)), n_tests if repeat else 8)
+        engine = new_engine(work)
+        _engine_logits(engine, work, positions)
         n_recorded.append(engine.gradient_cache.n_recorded)
-        return len(chosen)
+        return len(positions)
 
-    def by_plain(_repeat: int) -> int:
-        for i in slow:
-            label_logits(own.tagger, [own.tests[i]])
-        return len(slow)
+    def without_adaptation(_repeat: int) -> int:
+        for i in slow_positions:
+            label_logits(work.tagger, [work.tests[i]])
+        return len(slow_positions)
 
-    ways = {
-        "released": by_released,
-        "textbook": by_textbook,
-        "engine": by_engine,
-        "plain": by_plain,
+    variants = {
+        "released": with_released,
+        "textbook": with_textbook,
+        "fast": with_engine,
+        "plain": without_adaptation,
     }
     return {
-        "ways": summary(in_turns(ways, repeats=repeats), "engine"),
+        "variants": summary(time_in_turns(variants, repeats=repeats), "fast"),
         "sentences": n_tests,
-        "recorded_for_each_sentence": sum(n_recorded[1:]) / len(n_recorded[1:]) / n_tests,
-        "pieces_of_a_sentence": _mean([example.n_pieces for example in own.tests]),
-        "pieces_of_a_support": _mean(
-            [sum(e.n_pieces for e in support.values()) for support in own.supports]
+        "recorded_per_sentence": sum(n_recorded[1:]) / len(n_recorded[1:]) / n_tests,
+        "mean_sentence_pieces": _mean([example.n_pieces for example in work.tests]),
+        "mean_support_pieces": _mean(
+            [sum(e.n_pieces for e in support.values()) for support in work.supports]
         ),
-        "largest_difference_of_logits": _difference(own, slow[:4]),
+        "max_logit_difference": _max_difference(work, slow_positions[:4]),
     }
 
 
-def _difference(own: Work, chosen: list[int]) -> float:
-    """Between the engine and the textbook loop."""
-    ours = new_engine(own).logits([own.tests[i] for i in chosen], [own.supports[i] for i in chosen])
-    theirs = [textbook(own, i) for i in chosen]
-    return max(float((a - b).abs().max()) for a, b in zip(ours, theirs, strict=True))
+def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
+    """Milliseconds per sentence with the bundled encoder as one quantity grows."""
+    times: dict[str, Any] = {"neighbors": {}, "length": {}, "batch_size": {}}
+    for k in (1, 2, 4, 8):
+        work = workload("mini", neighbors=k)
+        times["neighbors"][k] = _milliseconds(work, work.evenly_spread(n_tests), repeats)
+    work = workload("mini")
+    for quarter in range(4):
+        by_length = work.evenly_spread(len(work.tests))
+        by_length.sort(key=lambda i: work.tests[i].n_pieces)
+        n = len(by_length)
+        in_quarter = by_length[quarter * n // 4 : (quarter + 1) * n // 4]
+        positions = in_quarter[:: max(1, len(in_quarter) // n_tests)]
+        mean_length = round(_mean([work.tests[i].n_pieces for i in positions]))
+        times["length"][mean_length] = _milliseconds(work, positions, repeats)
+    default = fast_module._GROUP_SIZE
+    try:
+        for batch_size in (1, 2, 4, 6, 8, 16):
+            fast_module._GROUP_SIZE = batch_size
+            positions = work.evenly_spread(n_tests)
+            times["batch_size"][batch_size] = _milliseconds(work, positions, repeats)
+    finally:
+        fast_module._GROUP_SIZE = default
+    return times
+
+
+def new_engine(work: Workload) -> FastEngine:
+    """An engine with an empty gradient cache."""
+    megabytes = work.settings.run.gradient_cache_mb
+    return FastEngine(work.tagger, work.settings, memory_bytes=2**20 * megabytes)
+
+
+def textbook_logits(work: Workload, i: int) -> torch.Tensor:
+    """Adapt, label, restore the weights. *Shape:* (words, tags)."""
+    settings = work.settings.adaptation
+    with adapted(
+        work.tagger,
+        list(work.supports[i].values()),
+        steps=1,
+        learning_rate=settings.learning_rate,
+        max_weight=settings.max_weight,
+        optimizer=work.settings.optimizer,
+    ):
+        return label_logits(work.tagger, [work.tests[i]])[0]
+
+
+def _engine_logits(engine: FastEngine, work: Workload, positions: list[int]) -> list[torch.Tensor]:
+    tests = [work.tests[i] for i in positions]
+    return engine.logits(tests, [work.supports[i] for i in positions])
+
+
+def _max_difference(work: Workload, positions: list[int]) -> float:
+    """The largest difference between logits of the engine and of the textbook loop."""
+    fast = _engine_logits(new_engine(work), work, positions)
+    textbook = [textbook_logits(work, i) for i in positions]
+    return max(float((a - b).abs().max()) for a, b in zip(fast, textbook, strict=True))
 
 
 def _mean(values: list[int]) -> float:
     return sum(values) / len(values)
 
 
-def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
-    """Milliseconds for a sentence with the bundled encoder, as one thing grows."""
-    found: dict[str, Any] = {"k": {}, "length": {}, "together": {}}
-    for k in (1, 2, 4, 8):
-        own = work("mini", neighbors=k)
-        found["k"][k] = _times(own, own.spread(n_tests), repeats)
-    own = work("mini")
-    for quarter in range(4):
-        order = own.spread(len(own.tests))
-        order.sort(key=lambda i: own.tests[i].n_pieces)
-        part = order[quarter * len(order) // 4 : (quarter + 1) * len(order) // 4]
-        chosen = part[:: max(1, len(part) // n_tests)]
-        length = round(_mean([own.tests[i].n_pieces for i in chosen]))
-        found["length"][length] = _times(own, chosen, repeats)
-    before = engine_module._GROUP_SIZE
-    try:
-        for together in (1, 2, 4, 6, 8, 16):
-            engine_module._GROUP_SIZE = together
-            found["together"][together] = _times(own, own.spread(n_tests), repeats)
-    finally:
-        engine_module._GROUP_SIZE = before
-    return found
+def _milliseconds(work: Workload, positions: list[int], repeats: int) -> dict[str, float]:
+    def with_engine(_repeat: int) -> int:
+        _engine_logits(new_engine(work), work, positions)
+        return len(positions)
 
+    def with_textbook(_repeat: int) -> int:
+        for i in positions[::4]:
+            textbook_logits(work, i)
+        return len(positions[::4])
 
-def _times(own: Work, chosen: list[int], repeats: int) -> dict[str, float]:
-    def by_engine(_repeat: int) -> int:
-        new_engine(own).logits([own.tests[i] for i in chosen], [own.supports[i] for i in chosen])
-        return len(chosen)
-
-    def by_textbook(_repeat: int) -> int:
-        for i in chosen[::4]:
-            textbook(own, i)
-        return len(chosen[::4])
-
-    ways = {"engine": by_engine, "textbook": by_textbook}
-    return {
-        name: way["milliseconds"]
-        for name, way in summary(in_turns(ways, repeats=repeats), "engine").items()
-    }
+    variants = {"fast": with_engine, "textbook": with_textbook}
+    summaries = summary(time_in_turns(variants, repeats=repeats), "fast")
+    return {name: variant["milliseconds"] for name, variant in summaries.items()}

@@ -1,25 +1,26 @@
-"""Sentences a second with everything in it: pieces, neighbors, adaptation, labels."""
+"""Measures prediction from words to entities: tokenization, retrieval, adaptation, labeling."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.measuring import in_turns, summary
+from benchmarks.measuring import summary, time_in_turns
 from benchmarks.sizes import foreign_sentences, new_model
 from metacross.adaptation.ner_model import NerModel
 
 
 def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
-    """Milliseconds for a sentence, adapted and plain, in turns."""
+    """Time per sentence of adapted and plain prediction."""
     model = new_model(size, "bundled")
     sentences = foreign_sentences()[:n_tests]
 
-    def by(adapt: bool, repeat: int) -> int:
-        chosen = sentences if repeat else sentences[:8]
-        return len(list(NerModel(model).predict_stream(chosen, adapt=adapt)))
+    def predict(adapt: bool, repeat: int) -> int:
+        predicted = sentences if repeat else sentences[:8]
+        return len(list(NerModel(model).predict_stream(predicted, adapt=adapt)))
 
-    ways = {
-        "adapted": lambda repeat: by(True, repeat),
-        "plain": lambda repeat: by(False, repeat),
+    variants = {
+        "adapted": lambda repeat: predict(True, repeat),
+        "plain": lambda repeat: predict(False, repeat),
     }
-    return {"ways": summary(in_turns(ways, repeats=repeats), "plain"), "sentences": n_tests}
+    seconds = time_in_turns(variants, repeats=repeats)
+    return {"variants": summary(seconds, "plain"), "sentences": n_tests}

@@ -1,4 +1,4 @@
-"""Times several ways of doing one thing in turns, as machines are noisy."""
+"""Times several implementations of the same work in turns, because machines are noisy."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from typing import TypeAlias
 
 import torch
 
-Way: TypeAlias = Callable[[int], int]
-"""Does the work of a repeat, given by its number, and says how many things it did."""
+Variant: TypeAlias = Callable[[int], int]
+"""One implementation. Does the work of a repeat, given by its number; returns the item count."""
 
 
-def in_turns(ways: Mapping[str, Way], *, repeats: int) -> dict[str, list[float]]:
-    """Seconds for each thing done, by way and repeat; a first turn warms up and is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+def time_in_turns(variants: Mapping[str, Variant], *, repeats: int) -> dict[str, list[float]]:
+    """Seconds per item by variant and repeat; repeat 0 is a warm-up and is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
     for repeat in range(repeats + 1):
-        for name, way in ways.items():
+        for name, variant in variants.items():
             start = time.perf_counter()
-            n_done = way(repeat)
+            n_items = variant(repeat)
             if repeat:
-                seconds[name].append((time.perf_counter() - start) / n_done)
+                seconds[name].append((time.perf_counter() - start) / n_items)
     return seconds
 
 
-def summary(seconds: Mapping[str, list[float]], ours: str) -> dict[str, dict[str, float]]:
-    """The median time of each way, and the median over repeats of how many times ours it takes."""
-    return {
-        name: {
-            "milliseconds": 1000 * statistics.median(own),
-            "times_ours": statistics.median(a / b for a, b in zip(own, seconds[ours], strict=True)),
-            "lowest_times_ours": min(a / b for a, b in zip(own, seconds[ours], strict=True)),
-            "highest_times_ours": max(a / b for a, b in zip(own, seconds[ours], strict=True)),
+def summary(seconds: Mapping[str, list[float]], baseline: str) -> dict[str, dict[str, float]]:
+    """The median time of each variant, and the median, lowest and highest of its ratios to the
+    baseline in the same repeat.
+    """
+    summaries = {}
+    for name, times in seconds.items():
+        ratios = [a / b for a, b in zip(times, seconds[baseline], strict=True)]
+        summaries[name] = {
+            "milliseconds": 1000 * statistics.median(times),
+            "ratio": statistics.median(ratios),
+            "lowest_ratio": min(ratios),
+            "highest_ratio": max(ratios),
         }
-        for name, own in seconds.items()
-    }
+    return summaries
 
 
 def machine() -> dict[str, str | int]:
-    """What the figures were measured on."""
+    """The machine and the versions that the results were measured with."""
     names = [
         line.split(":")[1].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Peak memory of one kind of work, in a process that does nothing else.
+"""Measures the peak memory of a process that does one kind of work.
 
 python -m benchmarks.memory adapted mbert 64
 """
@@ -14,36 +14,34 @@ from typing import Any
 KINDS = ("plain", "adapted", "textbook", "exact", "faiss")
 
 
-def measure(kind: str, size: str, n: int) -> float:
-    """Peak megabytes of a new process."""
-    command = [sys.executable, "-m", "benchmarks.memory", kind, size, str(n)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    megabytes: float = json.loads(done.stdout.splitlines()[-1])["megabytes"]
+def measure(kind: str, size: str, n_sentences: int) -> float:
+    """The peak memory of a new process in MB."""
+    command = [sys.executable, "-m", "benchmarks.memory", kind, size, str(n_sentences)]
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    megabytes: float = json.loads(process.stdout.splitlines()[-1])["megabytes"]
     return megabytes
 
 
-def _work(kind: str, size: str, n: int) -> None:
+def _work(kind: str, size: str, n_sentences: int) -> None:
     if kind in ("exact", "faiss"):
-        from benchmarks.retrieval import sentences_like
+        from benchmarks.retrieval import synthetic_vectors
         from metacross.adaptation.retrieval import build_index
 
-        index = build_index(sentences_like(n, 1), "exact" if kind == "exact" else "faiss")
-        index.nearest(sentences_like(1_000, 2), k=2)
+        vectors = synthetic_vectors(n_sentences, seed=1)
+        index = build_index(vectors, "exact" if kind == "exact" else "faiss")
+        index.nearest(synthetic_vectors(1_000, seed=2), k=2)
         return
     from benchmarks.sizes import foreign_sentences, new_model
     from metacross.adaptation.ner_model import NerModel
 
-    model = new_model(size, "none" if kind == "plain" else "own")
+    model = new_model(size, "none" if kind == "plain" else "pretrained")
     engine: Any = "textbook" if kind == "textbook" else "fast"
-    list(
-        NerModel(model, engine=engine).predict_stream(
-            foreign_sentences()[:n], adapt=kind != "plain"
-        )
-    )
+    sentences = foreign_sentences()[:n_sentences]
+    list(NerModel(model, engine=engine).predict_stream(sentences, adapt=kind != "plain"))
 
 
-def _peak() -> float:
-    """The peak of this process; that of getrusage would begin with its parent's."""
+def _peak_megabytes() -> float:
+    """The peak memory of this process; getrusage would include that of its parent."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) / 1024
@@ -51,4 +49,4 @@ def _peak() -> float:
 
 if __name__ == "__main__":
     _work(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    sys.stdout.write(json.dumps({"megabytes": _peak()}) + "\n")
+    sys.stdout.write(json.dumps({"megabytes": _peak_megabytes()}) + "\n")

@@ -1,4 +1,4 @@
-"""Draws the results."""
+"""Draws the results as SVG plots."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 import matplotlib as mpl
 
-from benchmarks.tables import SIZE_NAMES, WAY_NAMES
+from benchmarks.tables import GROWTH_NAMES, SIZE_NAMES, VARIANT_NAMES
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
 
-_OURS, _OTHER = "#1b6ca8", "#b9c2cc"
+_METACROSS_COLOR, _OTHER_COLOR = "#1b6ca8", "#b9c2cc"
 
 
 def write_plots(results: Mapping[str, Any], folder: Path) -> None:
     """Write adaptation.svg, growth.svg and retrieval.svg."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "metacross", "svg.fonttype": "none"})
-    _bars(results["adaptation"], folder / "adaptation.svg")
+    _adaptation(results["adaptation"], folder / "adaptation.svg")
     _growth(results["growth"], folder / "growth.svg")
     _retrieval(results["retrieval"], folder / "retrieval.svg")
 
 
-def _bars(found: Mapping[str, Any], path: Path) -> None:
-    figure, panels = plt.subplots(1, len(found), figsize=(9, 2.6), layout="constrained")
-    for panel, (size, own) in zip(panels, found.items(), strict=True):
-        names = [WAY_NAMES[name] for name in own["ways"]]
-        values = [way["milliseconds"] for way in own["ways"].values()]
-        colors = [_OURS if name == "metacross" else _OTHER for name in names]
+def _adaptation(by_size: Mapping[str, Any], path: Path) -> None:
+    figure, panels = plt.subplots(1, len(by_size), figsize=(9, 2.6), layout="constrained")
+    for panel, (size, result) in zip(panels, by_size.items(), strict=True):
+        names = [VARIANT_NAMES[name] for name in result["variants"]]
+        values = [variant["milliseconds"] for variant in result["variants"].values()]
+        colors = [_METACROSS_COLOR if name == "metacross" else _OTHER_COLOR for name in names]
         bars = panel.barh(names, values, color=colors)
         panel.bar_label(bars, [f"{value:.3g} ms" for value in values], padding=3)
         panel.invert_yaxis()
@@ -40,30 +40,29 @@ def _bars(found: Mapping[str, Any], path: Path) -> None:
     _save(figure, path)
 
 
-def _growth(found: Mapping[str, Any], path: Path) -> None:
-    titles = {"k": "neighbors (K)", "length": "pieces of the sentence", "together": "together"}
+def _growth(by_quantity: Mapping[str, Any], path: Path) -> None:
     figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
-    for panel, (key, title) in zip(panels, titles.items(), strict=True):
-        values = [float(value) for value in found[key]]
-        for name, color in (("textbook", _OTHER), ("engine", _OURS)):
-            times = [own[name] for own in found[key].values()]
-            panel.plot(values, times, "o-", color=color, label=WAY_NAMES[name])
+    for panel, (quantity, title) in zip(panels, GROWTH_NAMES.items(), strict=True):
+        values = [float(value) for value in by_quantity[quantity]]
+        for name, color in (("textbook", _OTHER_COLOR), ("fast", _METACROSS_COLOR)):
+            times = [point[name] for point in by_quantity[quantity].values()]
+            panel.plot(values, times, "o-", color=color, label=VARIANT_NAMES[name])
         panel.set_xlabel(title)
         panel.set_ylim(bottom=0)
         panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("ms a sentence")
+    panels[0].set_ylabel("ms per sentence")
     panels[0].legend(frameon=False)
     _save(figure, path)
 
 
-def _retrieval(found: Mapping[str, Any], path: Path) -> None:
+def _retrieval(by_sentences: Mapping[str, Any], path: Path) -> None:
     figure, panel = plt.subplots(figsize=(5, 3), layout="constrained")
-    sizes = [int(n) for n in found]
-    for name, color in (("exact", _OURS), ("faiss", _OTHER)):
-        times = [own["ways"][name]["milliseconds"] for own in found.values()]
+    sizes = [int(n) for n in by_sentences]
+    for name, color in (("exact", _METACROSS_COLOR), ("faiss", _OTHER_COLOR)):
+        times = [result["variants"][name]["milliseconds"] for result in by_sentences.values()]
         panel.loglog(sizes, times, "o-", color=color, label=name)
     panel.set_xlabel("source sentences")
-    panel.set_ylabel("ms a query")
+    panel.set_ylabel("ms per query")
     panel.legend(frameon=False)
     panel.spines[["top", "right"]].set_visible(False)
     _save(figure, path)

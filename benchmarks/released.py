@@ -1,7 +1,7 @@
-"""Adaptation and meta-training in the way of the paper's released code, rewritten.
+"""Adaptation and meta-training as the paper's released code does it, rewritten for comparison.
 
-Every sentence is padded to 128 pieces, every adaptation makes a new optimizer, copies the weights
-before and puts them back after.
+Every sentence is padded to 128 pieces. Every adaptation creates a new optimizer, copies all weights
+and restores them afterwards.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from torch.nn import functional
 
 from metacross.model.tagger import Example, Tagger, TaggerBatch
 
-_LENGTH = 128
+_MAX_LENGTH = 128
 
 
 def padded_batch(tagger: Tagger, examples: Sequence[Example]) -> TaggerBatch:
-    """A batch whose rows are all as long as the longest sentence that is allowed."""
+    """A batch with all rows padded to the maximum length."""
     batch = tagger.batch(examples)
-    missing = (0, max(0, _LENGTH - batch.piece_ids.shape[1]))
+    padding = (0, max(0, _MAX_LENGTH - batch.piece_ids.shape[1]))
     return replace(
         batch,
-        piece_ids=functional.pad(batch.piece_ids, missing, value=tagger.tokenizer.special.pad),
-        attention=functional.pad(batch.attention, missing),
+        piece_ids=functional.pad(batch.piece_ids, padding, value=tagger.tokenizer.special.pad),
+        attention=functional.pad(batch.attention, padding),
     )
 
 
@@ -39,7 +39,7 @@ def adapted(
     learning_rate: float,
     max_weight: float,
 ) -> Iterator[None]:
-    """Within the block the tagger is adapted to a support."""
+    """Inside the block the tagger has weights adapted to a support."""
     weights = list(tagger.trainable.values())
     before = [weight.detach().clone() for weight in weights]
     optimizer = torch.optim.Adam(weights, lr=learning_rate, foreach=False)
@@ -58,7 +58,7 @@ def adapted(
 def label(
     tagger: Tagger, example: Example, support: Sequence[Example], learning_rate: float
 ) -> Tensor:
-    """Adapt to a support and score the words of a sentence. *Shape:* (words, tags)."""
+    """Logits of a sentence after adapting to a support. *Shape:* (words, tags)."""
     with (
         adapted(tagger, support, steps=1, learning_rate=learning_rate, max_weight=0.0),
         torch.no_grad(),
@@ -76,7 +76,7 @@ def add_meta_gradient(
     learning_rate: float,
     max_weight: float,
 ) -> None:
-    """Add the query's gradient at the adapted weights to a total."""
+    """Add the gradient of the query at the adapted weights to ``total``."""
     with adapted(tagger, support, steps=steps, learning_rate=learning_rate, max_weight=max_weight):
         loss = tagger.loss(padded_batch(tagger, [query]), max_weight=max_weight)
         loss.backward()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Taggers of two sizes, and sentences with their real neighbors to adapt them to."""
+"""Models of two sizes, and sentences with their neighbors to measure them on."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from metacross.text.tags import TagSet
 from metacross.training.tasks import Task, pseudo_tasks
 
 SIZES = ("mini", "mbert")
-TYPES = TagSet(("PER", "LOC", "ORG", "MISC"))
+TAG_SET = TagSet(("PER", "LOC", "ORG", "MISC"))
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """A tagger, foreign sentences, the supports they retrieve, and tasks of meta-training."""
+class Workload:
+    """A tagger, foreign sentences with their supports, and tasks of meta-training."""
 
     tagger: Tagger
     settings: Settings
@@ -37,8 +37,8 @@ class Work:
     supports: Sequence[dict[int, Example]]
     tasks: Sequence[Task]
 
-    def spread(self, n: int) -> list[int]:
-        """Numbers of test sentences, from the shortest to the longest, evenly."""
+    def evenly_spread(self, n: int) -> list[int]:
+        """``n`` positions of test sentences, spread evenly from the shortest to the longest."""
 
         def n_pieces(i: int) -> int:
             support = sum(example.n_pieces for example in self.supports[i].values())
@@ -48,43 +48,50 @@ class Work:
         return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
 
 
-def work(size: str, *, neighbors: int = 2) -> Work:
-    """The bundled corpus, with the tagger of a size. The neighbors are those that the bundled
-    encoder finds, whatever the tagger.
+def workload(size: str, *, neighbors: int = 2) -> Workload:
+    """The bundled corpus with a tagger of a size. The neighbors are always those that the bundled
+    encoder finds.
     """
     tagger, settings = new_tagger(size)
     sentences = foreign_sentences()
-    found = SentenceIndex(_vectors("en")).nearest(_vectors("foreign"), k=neighbors)
+    neighbors_by_test = SentenceIndex(_vectors("en")).nearest(_vectors("foreign"), k=neighbors)
     source = tagger.examples(bundled_corpus("en", "train"))
-    return Work(
+    return Workload(
         tagger=tagger,
         settings=settings,
         source=source,
         tests=tagger.examples(sentences),
-        supports=[{n.position: source[n.position] for n in own} for own in found],
+        supports=[
+            {neighbor.position: source[neighbor.position] for neighbor in test_neighbors}
+            for test_neighbors in neighbors_by_test
+        ],
         tasks=pseudo_tasks(_vectors("en"), settings.retrieval),
     )
 
 
 def new_tagger(size: str) -> tuple[Tagger, Settings]:
-    """The bundled encoder, or random weights in the shape of multilingual BERT (177 million)."""
+    """A tagger on the bundled encoder, or on random weights in the shape of multilingual BERT (177
+    million parameters).
+    """
     settings = load_settings("mini" if size == "mini" else "paper", ["run.device=cpu"])
     config = BertConfig(vocab_size=119_547)
-    config.num_labels = len(TYPES.tags)
+    config.num_labels = len(TAG_SET.tags)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         network = (
-            new_tagger_network("mini", TYPES.tags, 0)
+            new_tagger_network("mini", TAG_SET.tags, 0)
             if size == "mini"
             else BertForTokenClassification(config)  # type: ignore[no-untyped-call]
         )
     network.eval()
-    return Tagger(network, load_tokenizer("mini"), TYPES, settings.encoder, settings.run), settings
+    return Tagger(
+        network, load_tokenizer("mini"), TAG_SET, settings.encoder, settings.run
+    ), settings
 
 
-def new_model(size: str, retrieval: Literal["none", "bundled", "own"]) -> ModelParts:
-    """A whole model, which finds neighbors with the bundled encoder or, as after any training,
-    with the tagger's own encoder as it was before.
+def new_model(size: str, retrieval: Literal["none", "bundled", "pretrained"]) -> ModelParts:
+    """A model without datastore, or one that retrieves with the bundled encoder or, as after a
+    training, with the tagger's encoder as pre-trained.
     """
     tagger, settings = new_tagger(size)
     source = bundled_corpus("en", "train")
@@ -93,8 +100,8 @@ def new_model(size: str, retrieval: Literal["none", "bundled", "own"]) -> ModelP
         datastore = Datastore(
             source, _vectors("en"), _sentence_encoder(), None, load_encoder("mini")
         )
-    elif retrieval == "own":
-        pretrained = {name: own.detach().clone() for name, own in tagger.trainable.items()}
+    elif retrieval == "pretrained":
+        pretrained = {name: weight.detach().clone() for name, weight in tagger.trainable.items()}
         twin = pretrained_twin(tagger.network, pretrained)
         encoder = SentenceEncoder(twin, tagger.window_cutter, "cls", tagger.device)
         datastore = Datastore(source, encoder.vectors(source.sentences), encoder, pretrained, None)
@@ -103,7 +110,7 @@ def new_model(size: str, retrieval: Literal["none", "bundled", "own"]) -> ModelP
 
 def foreign_sentences() -> list[Sentence]:
     """The bundled test sentences of all languages, shuffled."""
-    sentences = [own for language in TARGETS for own in bundled_corpus(language, "test")]
+    sentences = [sentence for language in TARGETS for sentence in bundled_corpus(language, "test")]
     random.Random(0).shuffle(sentences)
     return sentences
 
@@ -116,6 +123,6 @@ def _sentence_encoder() -> SentenceEncoder:
 
 
 @cache
-def _vectors(which: str) -> Vectors:
-    sentences = bundled_corpus("en", "train").sentences if which == "en" else foreign_sentences()
+def _vectors(part: str) -> Vectors:
+    sentences = bundled_corpus("en", "train").sentences if part == "en" else foreign_sentences()
     return _sentence_encoder().vectors(sentences)

@@ -1,4 +1,4 @@
-"""Writes the results as Markdown."""
+"""Renders the results as Markdown."""
 
 from __future__ import annotations
 
@@ -6,26 +6,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SIZE_NAMES = {"mini": "bundled encoder", "mbert": "mBERT size"}
-WAY_NAMES = {
-    "released": "the released code's way",
+VARIANT_NAMES = {
+    "released": "as in the released code",
     "textbook": "textbook loop",
-    "engine": "metacross",
-    "ours": "metacross",
+    "fast": "metacross",
     "plain": "plain prediction, one by one",
+}
+GROWTH_NAMES = {
+    "neighbors": "neighbors (K)",
+    "length": "pieces in the sentence",
+    "batch_size": "sentences per batch",
+}
+_MEMORY_NAMES = {
+    "plain": "plain prediction",
+    "adapted": "adapted prediction",
+    "textbook": "adapted prediction, textbook loop",
+    "exact": "exact search",
+    "faiss": "faiss search",
 }
 
 
 def as_markdown(results: Mapping[str, Any]) -> str:
     """All tables."""
     machine = results["machine"]
-    parts = [
+    blocks = [
         "# Benchmarks",
         f"Measured with `make bench` on {results['date']}: {machine['processor']}, "
         f"{machine['cores']} cores, torch {machine['torch']} with {machine['threads']} threads, "
-        f"float32. Ways to do the same thing take turns in one run; a figure is the median over "
-        f"the repeats, in brackets the least and the most. *mBERT size* has random weights in the "
-        f"shape of multilingual BERT (12 layers of 768, the lowest 3 frozen), sentences and their "
-        f"neighbors are those of the bundled corpus.",
+        f"float32. Implementations of the same work take turns within one run. Each number is the "
+        f"median of the repeats; the lowest and the highest are in parentheses. *mBERT size* has "
+        f"random weights in the shape of multilingual BERT (12 layers of width 768, the lowest 3 "
+        f"frozen). The sentences and their neighbors are those of the bundled corpus.",
         *_adaptation(results["adaptation"]),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
@@ -33,110 +44,125 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         *_retrieval(results["retrieval"]),
         *_memory(results["memory"]),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(blocks) + "\n"
 
 
-def _adaptation(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## Adapting to a sentence and labeling it, neighbors known"
-    yield _ways_table(found, ours="engine")
-    for size, own in found.items():
+def _adaptation(by_size: Mapping[str, Any]) -> Iterable[str]:
+    yield "## Adapting to a sentence and labeling it, without retrieval"
+    yield _variants_table(by_size)
+    for size, result in by_size.items():
         yield (
-            f"{SIZE_NAMES[size]}: {own['sentences']} sentences of "
-            f"{own['pieces_of_a_sentence']:.0f} pieces, supports of "
-            f"{own['pieces_of_a_support']:.0f}; "
-            f"{own['recorded_for_each_sentence']:.2f} source sentences were recorded for each "
-            f"sentence, of 2 used; logits differ from the textbook loop's by at most "
-            f"{own['largest_difference_of_logits']:.1e}."
+            f"{SIZE_NAMES[size]}: {result['sentences']} sentences with "
+            f"{result['mean_sentence_pieces']:.0f} pieces and supports with "
+            f"{result['mean_support_pieces']:.0f} pieces on average. Of the 2 source sentences of "
+            f"a support, {result['recorded_per_sentence']:.2f} were not in the gradient cache. "
+            f"The logits differ from those of the textbook loop by at most "
+            f"{result['max_logit_difference']:.1e}."
         )
 
 
-def _meta_training(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## A task of meta-training"
-    yield _ways_table(found, ours="ours")
-    for size, own in found.items():
+def _meta_training(by_size: Mapping[str, Any]) -> Iterable[str]:
+    yield "## One task of meta-training"
+    yield _variants_table(by_size)
+    for size, result in by_size.items():
         yield (
-            f"{SIZE_NAMES[size]}: {own['inner_steps']} inner steps; the gradients differ from the "
-            f"textbook loop's by at most {own['largest_difference_of_gradients']:.1e}, the largest "
-            f"is {own['largest_gradient']:.1f}."
+            f"{SIZE_NAMES[size]}: {result['inner_steps']} inner steps. The gradients differ from "
+            f"those of the textbook loop by at most {result['max_gradient_difference']:.1e}; the "
+            f"largest gradient is {result['max_gradient']:.1f}."
         )
 
 
-def _ways_table(found: Mapping[str, Any], ours: str) -> str:
-    rows = []
-    for size, own in found.items():
-        for name, way in own["ways"].items():
-            ratio = "" if name == ours else _ratio(way)
-            rows.append([SIZE_NAMES[size], WAY_NAMES[name], f"{way['milliseconds']:.1f}", ratio])
-    return _table(["", "way", "ms", "times metacross's"], rows)
+def _variants_table(by_size: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            SIZE_NAMES[size],
+            VARIANT_NAMES[name],
+            f"{variant['milliseconds']:.1f}",
+            "" if name == "fast" else _ratio(variant),
+        ]
+        for size, result in by_size.items()
+        for name, variant in result["variants"].items()
+    ]
+    return _table(["model", "implementation", "ms", "relative to metacross"], rows)
 
 
-def _ratio(way: Mapping[str, float]) -> str:
+def _ratio(variant: Mapping[str, float]) -> str:
     return (
-        f"{way['times_ours']:.2f} ({way['lowest_times_ours']:.2f} to "
-        f"{way['highest_times_ours']:.2f})"
+        f"{variant['ratio']:.2f} ({variant['lowest_ratio']:.2f} to {variant['highest_ratio']:.2f})"
     )
 
 
-def _end_to_end(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## Sentences a second, from words to entities"
+def _end_to_end(by_size: Mapping[str, Any]) -> Iterable[str]:
+    yield "## Sentences per second, from words to entities"
     rows = [
-        [SIZE_NAMES[size], name, f"{1000 / way['milliseconds']:.1f}", f"{way['times_ours']:.2f}"]
-        for size, own in found.items()
-        for name, way in own["ways"].items()
+        [
+            SIZE_NAMES[size],
+            mode,
+            f"{1000 / variant['milliseconds']:.1f}",
+            f"{variant['ratio']:.2f}",
+        ]
+        for size, result in by_size.items()
+        for mode, variant in result["variants"].items()
     ]
-    yield _table(["", "", "sentences a second", "times the cost of plain"], rows)
+    yield _table(["model", "mode", "sentences per second", "cost relative to plain"], rows)
 
 
-def _growth(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## How the cost of a sentence grows (bundled encoder, ms)"
-    names = {
-        "k": "neighbors (K)",
-        "length": "pieces of the sentence",
-        "together": "sentences that go through the network together",
-    }
-    for key, title in names.items():
+def _growth(by_quantity: Mapping[str, Any]) -> Iterable[str]:
+    yield "## Milliseconds per sentence as one quantity grows (bundled encoder)"
+    for quantity, title in GROWTH_NAMES.items():
         rows = [
-            [str(value), f"{own['engine']:.1f}", f"{own['textbook']:.1f}"]
-            for value, own in found[key].items()
+            [str(value), f"{times['fast']:.1f}", f"{times['textbook']:.1f}"]
+            for value, times in by_quantity[quantity].items()
         ]
         yield _table([title, "metacross", "textbook loop"], rows)
 
 
-def _retrieval(found: Mapping[str, Any]) -> Iterable[str]:
-    yield "## Finding the two nearest sentences (vectors of 768, 1,000 queries)"
+def _retrieval(by_sentences: Mapping[str, Any]) -> Iterable[str]:
+    yield "## Finding the two nearest sentences (vectors of width 768, 1,000 queries)"
     rows = []
-    for n, own in found.items():
-        ways = own["ways"]
-        product = ways.get("product")
+    for n_sentences, result in by_sentences.items():
+        variants = result["variants"]
+        product = variants.get("matrix product")
         rows.append(
             [
-                f"{int(n):,}",
-                f"{ways['exact']['milliseconds']:.3f}",
-                f"{1 / product['times_ours']:.2f}" if product else "",
-                f"{ways['faiss']['milliseconds']:.3f}",
-                f"{own['recall_of_faiss']:.3f}",
-                f"{own['seconds_to_build_faiss']:.1f}",
+                f"{int(n_sentences):,}",
+                f"{variants['exact']['milliseconds']:.3f}",
+                f"{1 / product['ratio']:.2f}" if product else "",
+                f"{variants['faiss']['milliseconds']:.3f}",
+                f"{result['faiss_recall']:.3f}",
+                f"{result['faiss_build_seconds']:.1f}",
             ]
         )
     yield _table(
         [
             "source sentences",
-            "exact, ms a query",
-            "times the bare product",
-            "faiss, ms a query",
+            "exact, ms per query",
+            "relative to the matrix product alone",
+            "faiss, ms per query",
             "recall of faiss",
-            "s to build it",
+            "seconds to build the faiss index",
         ],
         rows,
     )
-    yield "The vectors are made up: 2,000 clusters, normally distributed within."
+    yield "The vectors are synthetic: 2,000 clusters with a normal distribution in each."
 
 
-def _memory(found: Mapping[str, float]) -> Iterable[str]:
-    yield "## Peak memory of a process (MB)"
-    yield _table(["", "MB"], [[name, f"{own:,.0f}"] for name, own in found.items()])
+def _memory(megabytes_by_work: Mapping[str, float]) -> Iterable[str]:
+    yield "## Peak memory of a process"
+    rows = []
+    for work, megabytes in megabytes_by_work.items():
+        kind, size, n_sentences = work.split()
+        rows.append(
+            [
+                _MEMORY_NAMES[kind],
+                SIZE_NAMES.get(size, ""),
+                f"{int(n_sentences):,}",
+                f"{megabytes:,.0f}",
+            ]
+        )
+    yield _table(["work", "model", "sentences", "MB"], rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""A tiny teacher as its graph would be published, and open text for it, made in code."""
+"""A tiny teacher in the form of the published graph, and open text for it."""
 
 import zipfile
 from pathlib import Path
@@ -14,24 +14,25 @@ WIDTH, BRANCH, STATE, INNER, SHARDS = 16, 8, 12, 6, 2
 ROOT = "StatefulPartitionedCall/EncoderDNN/"
 HAN = "我爱北京他在上海。"
 WORDS = [*tiny.NAMES, *tiny.PLACES, *tiny.OTHERS[:-1]]
-UNSEEN = "▁москва"
+CLOSED_PIECE = "▁москва"
+"""A piece that occurs only in text of a closed source."""
 
 
 def piece_texts() -> list[str]:
     control = ["<unk>", "<s>", "</s>", "<a>", "<b>", "<c>"]
     capitals = [letter.upper() for letter in tiny.LETTERS if letter.isalpha()]
-    pieces = [f"▁{word}" for word in WORDS] + ["▁", "北京", "'s", "'", UNSEEN, "▁Unseen"]
+    pieces = [f"▁{word}" for word in WORDS] + ["▁", "北京", "'s", "'", CLOSED_PIECE, "▁Unseen"]
     pieces += [*tiny.LETTERS, *capitals, *HAN]
-    return control + pieces + ["▁odd"] * (len(control + pieces) % SHARDS)
+    return control + pieces + ["▁filler"] * (len(control + pieces) % SHARDS)
 
 
 def sentencepiece_model() -> bytes:
     model = sentencepiece_model_pb2.ModelProto()
     for number, text in enumerate(piece_texts()):
-        whole = text.startswith("▁") and len(text) > 1
+        is_word = text.startswith("▁") and len(text) > 1
         kind = 2 if number == 0 else 3 if number < 6 else 1  # unknown, control, normal
         model.pieces.add(
-            piece=text, score=0.0 if number < 6 else -2.0 if whole else -5.0, type=kind
+            piece=text, score=0.0 if number < 6 else -2.0 if is_word else -5.0, type=kind
         )
     model.trainer_spec.model_type = 1  # Unigram
     model.trainer_spec.vocab_size = len(model.pieces)
@@ -41,34 +42,36 @@ def sentencepiece_model() -> bytes:
 
 def arrays() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
-    found: dict[str, np.ndarray] = {}
+    arrays_by_name: dict[str, np.ndarray] = {}
 
     def quantized(name: str, *shape: int) -> None:
-        found[f"{name}_quantized"] = rng.integers(-100, 100, shape).astype(np.int8)
-        found[f"{name}_zero_point"] = np.array(3, np.int8)
-        found[f"{name}_scale"] = np.array(0.004, np.float32)
+        arrays_by_name[f"{name}_quantized"] = rng.integers(-100, 100, shape).astype(np.int8)
+        arrays_by_name[f"{name}_zero_point"] = np.array(3, np.int8)
+        arrays_by_name[f"{name}_scale"] = np.array(0.004, np.float32)
 
-    def plain(name: str, size: int, around: float = 0.0) -> None:
-        noise = rng.normal(around, 0.1, (1, size))
-        found[f"{ROOT}{name}:0"] = noise.astype(np.float32)
+    def vector(name: str, size: int, mean: float = 0.0) -> None:
+        noise = rng.normal(mean, 0.1, (1, size))
+        arrays_by_name[f"{ROOT}{name}:0"] = noise.astype(np.float32)
 
     for number in range(SHARDS):
         rows = len(piece_texts()) // SHARDS
         quantized(f"Func/StatefulPartitionedCall/input/_{number + 1}:0", rows, WIDTH)
     for order in (2, 3, 5):
-        home = f"CNN_layers/ngram_order_{order}"
-        quantized(f"{ROOT}{home}/input_size_projection/dense/kernel:0", WIDTH, BRANCH)
-        plain(f"{home}/input_size_projection/dense/bias", BRANCH)
-        plain(f"{home}/LayerNorm/gamma", BRANCH, 1.0)
-        plain(f"{home}/LayerNorm/beta", BRANCH)
+        prefix = f"CNN_layers/ngram_order_{order}"
+        quantized(f"{ROOT}{prefix}/input_size_projection/dense/kernel:0", WIDTH, BRANCH)
+        vector(f"{prefix}/input_size_projection/dense/bias", BRANCH)
+        vector(f"{prefix}/LayerNorm/gamma", BRANCH, 1.0)
+        vector(f"{prefix}/LayerNorm/beta", BRANCH)
         for suffix in ("", "_1"):
-            quantized(f"{ROOT}{home}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH)
-            plain(f"{home}/Ngram-{order}-Conv{suffix}/bias", BRANCH)
+            quantized(
+                f"{ROOT}{prefix}/Ngram-{order}-Conv{suffix}/weights:0", order * BRANCH, BRANCH
+            )
+            vector(f"{prefix}/Ngram-{order}-Conv{suffix}/bias", BRANCH)
     stream = WIDTH + 3 * BRANCH
-    plain("CNN_layers/LayerNorm/gamma", stream, 1.0)
-    plain("CNN_layers/LayerNorm/beta", stream)
+    vector("CNN_layers/LayerNorm/gamma", stream, 1.0)
+    vector("CNN_layers/LayerNorm/beta", stream)
     quantized(f"{ROOT}CNN_layers/dense/kernel:0", stream, STATE)
-    plain("CNN_layers/dense/bias", STATE)
+    vector("CNN_layers/dense/bias", STATE)
     for number, (before, after) in enumerate(
         [(STATE, INNER), (INNER, INNER), (INNER, STATE), (STATE, STATE)]
     ):
@@ -76,7 +79,7 @@ def arrays() -> dict[str, np.ndarray]:
     for number, before, after in ((1, STATE, INNER), (3, INNER, STATE)):
         name = f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel"
         quantized(f"{ROOT}{name}:0", before, after)
-    return found
+    return arrays_by_name
 
 
 def graph_bytes() -> bytes:
@@ -99,7 +102,7 @@ def make_wheel(path: Path) -> Path:
 
 
 def make_text(folder: Path) -> Path:
-    """Open text in English, German and Chinese, and rows of a source that may not be used."""
+    """Open text in English, German and Chinese, and rows of closed sources."""
     english = [" ".join(sentence.words) for sentence in tiny.corpus(40, seed=4)]
     chinese = ["我爱北京。", "他在上海。", "我在北京。", "他爱上海。"]
     rows = {
@@ -109,21 +112,21 @@ def make_text(folder: Path) -> Path:
     }
     rows["text/en.tsv"] += [("a closed москва sentence", "newspaper")]
     rows["parallel/en-de.tsv"] += [("a closed", "москва pair", "wmt22")]
-    for name, own in rows.items():
+    for name, file_rows in rows.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join("\t".join(row) + "\n" for row in own), encoding="utf-8")
+        path.write_text("".join("\t".join(row) + "\n" for row in file_rows), encoding="utf-8")
     return folder
 
 
 SMALL = (
     "student.embedding_size=16",
     "student.frequent_pieces=1000",
-    "stream.chunk=12",
-    "stream.batches=2",
-    "target.measured_batches=3",
+    "stream.chunk_size=12",
+    "stream.batches_per_chunk=2",
+    "target.statistics_batches=3",
     "run.steps=3",
     "run.checkpoint_every=100",
-    "run.rate=1e-2",
+    "run.learning_rate=1e-2",
 )
-"""Overrides with which the tiny teacher is distilled in a moment."""
+"""Overrides that make the distillation of the tiny teacher take a second."""

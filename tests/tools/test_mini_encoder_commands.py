@@ -1,4 +1,4 @@
-"""The commands around encoders."""
+"""The command line of tools.mini_encoder."""
 
 import json
 import re
@@ -28,8 +28,8 @@ def files(tmp_path_factory):
     tiny_teacher.make_wheel(folder / "teacher.whl")
     write_corpus(tiny.corpus(60), folder / "train.conll")
     write_corpus(tiny.corpus(20, seed=1), folder / "dev.conll")
-    (folder / "only.conll").write_text("rome B-LOC\nrain O\n\n")
-    (folder / "odd.conll").write_text("rome B-GPE\nrain O\n\n")
+    (folder / "loc.conll").write_text("rome B-LOC\nrain O\n\n")
+    (folder / "gpe.conll").write_text("rome B-GPE\nrain O\n\n")
     pairs = ["ana saw rome\tAna saw rome\tx", "the old rain\tthe old Rain\tx", "tom\ttom\ty"]
     (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n")
     return folder
@@ -51,35 +51,40 @@ def _distill(files, output):
     return ["distill", *options, *SETS]
 
 
-def test_distill_makes_an_encoder_and_a_second_time_nothing(run, files, encoder):
+def test_distill_writes_an_encoder_folder(encoder):
     assert {file.name for file in encoder.iterdir()} >= {
         "config.json",
         "model.safetensors",
         "tokenizer.json",
         "recipe.yaml",
     }
+
+
+def test_a_finished_distill_command_can_be_repeated_but_not_with_other_settings(
+    run, files, encoder
+):
     again = run(*_distill(files, encoder))
     assert again.code == 0
-    assert "an encoder; use it with --encoder" in again.out
-    other = run(*_distill(files, encoder), "--steps", 4)
+    assert f"Saved encoder to {encoder}" in again.out
+    other = run(*_distill(files, encoder), "--set", "run.steps=4")
     assert (other.code, other.err.count("\n")) == (1, 1)
     assert "run.steps = 3, now 4" in other.err
 
 
-def test_test_gives_f1_and_the_share_of_translations_found(run, files, encoder):
+def test_the_test_command_gives_entity_f1_and_retrieval_accuracy(run, files, encoder):
     result = run(
         *("test", encoder, "--source", files / "train.conll"),
-        *("--dev", f"en={files / 'dev.conll'}", "--dev", f"es={files / 'only.conll'}"),
-        *("--pairs", f"de={files / 'pairs.tsv'}", "--pairs-from", "x", "--json"),
+        *("--dev", f"en={files / 'dev.conll'}", "--dev", f"es={files / 'loc.conll'}"),
+        *("--pairs", f"de={files / 'pairs.tsv'}", "--pairs-source", "x", "--json"),
     )
-    found = json.loads(result.out)
-    assert list(found["entities"]) == ["en", "es"]
-    assert all(0 <= share <= 1 for share in found["entities"].values())
-    assert found["retrieval"]["de"] in (0.0, 0.5, 1.0)
-    assert found["random"] is False
+    results = json.loads(result.out)
+    assert list(results["entities"]) == ["en", "es"]
+    assert all(0 <= f1 <= 1 for f1 in results["entities"].values())
+    assert results["retrieval"]["de"] in (0.0, 0.5, 1.0)
+    assert results["random"] is False
 
 
-def test_the_random_control_knows_nothing_of_the_folders_weights(run, files, encoder, tmp_path):
+def test_the_random_control_does_not_use_the_weights_of_the_folder(run, files, encoder, tmp_path):
     from safetensors.torch import load_file, save_file
 
     other = shutil.copytree(encoder, tmp_path / "other")
@@ -90,18 +95,18 @@ def test_the_random_control_knows_nothing_of_the_folders_weights(run, files, enc
     save_file(weights, other / "model.safetensors", {"format": "pt"})
     command = ("--pairs", f"de={files / 'pairs.tsv'}", "--random", "--json")
     results = [run("test", folder, *command) for folder in (encoder, other)]
-    shares = [json.loads(result.out)["retrieval"] for result in results]
-    assert shares[0] == shares[1]
+    accuracies = [json.loads(result.out)["retrieval"] for result in results]
+    assert accuracies[0] == accuracies[1]
 
 
-def test_a_table_shows_both_tests(run, files, encoder):
+def test_without_json_the_results_are_a_table(run, files, encoder):
     pairs = ("--pairs", f"de={files / 'pairs.tsv'}")
     result = run("test", encoder, *pairs)
-    assert "translations found (%)" in result.out
+    assert "retrieval accuracy (%)" in result.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["test", "mini"], "expected --source FILE with --dev LANG=FILE, or --pairs"),
         (["test", "mini", "--source", "{files}/train.conll"], "expected --source FILE with --dev"),
@@ -109,12 +114,12 @@ def test_a_table_shows_both_tests(run, files, encoder):
         (["test", "mini", "--pairs", "de={files}/none.tsv"], "none.tsv: cannot be read"),
         (["test", "mini", "--pairs", "de={files}/dev.conll"], "at least two pairs|found no tab"),
         (
-            ["test", "mini", "--pairs", "de={files}/pairs.tsv", "--pairs-from", "z"],
+            ["test", "mini", "--pairs", "de={files}/pairs.tsv", "--pairs-source", "z"],
             "at least two pairs of sentences, found 0",
         ),
         (
-            ["test", "mini", "--source", "{files}/train.conll", "--dev", "de={files}/odd.conll"],
-            "expected the types LOC, PER of .*found GPE too",
+            ["test", "mini", "--source", "{files}/train.conll", "--dev", "de={files}/gpe.conll"],
+            r"expected only the labels of .* \(LOC, PER\), found GPE",
         ),
         (["test", "./none", "--pairs", "de={files}/pairs.tsv"], "expected an encoder folder"),
         (
@@ -124,41 +129,35 @@ def test_a_table_shows_both_tests(run, files, encoder):
         (
             [
                 "distill",
-                "--text",
-                "{files}",
-                "--teacher",
-                "{files}/teacher.whl",
-                "--output",
-                "{out}",
+                *("--text", "{files}", "--teacher", "{files}/teacher.whl", "--output", "{out}"),
             ],
             "expected sentences of open sources",
         ),
         (
             ["distill", "--text", "none", "--teacher", "{files}/teacher.whl", "--output", "{out}"],
-            "none: expected a folder of text, found nothing there",
+            "none: expected a folder with text/ and parallel/, found nothing",
         ),
         (
             [
                 "distill",
-                "--text",
-                "{files}/data",
-                "--teacher",
-                "{files}/pairs.tsv",
-                "--output",
-                "{out}",
+                *("--text", "{files}/data", "--teacher", "{files}/pairs.tsv", "--output", "{out}"),
             ],
             "pairs.tsv: expected ",
         ),
         (
-            ["distill", "--text", "{files}", "--teacher", "x", "--output", "{out}", "--steps", "0"],
+            [
+                "distill",
+                *("--text", "{files}", "--teacher", "x", "--output", "{out}"),
+                *("--set", "run.steps=0"),
+            ],
             r"run\.steps: input should be greater than",
         ),
     ],
 )
-def test_bad_input_ends_in_one_line(run, files, tmp_path, arguments, says):
+def test_bad_input_is_a_one_line_error(run, files, tmp_path, arguments, message):
     filled = [part.format(files=files, out=tmp_path / "out") for part in arguments]
     result = run(*filled)
     assert result.code == 1
     assert result.err.startswith("metacross: ")
     assert result.err.count("\n") == 1
-    assert re.search(says, result.err), result.err
+    assert re.search(message, result.err), result.err

@@ -1,4 +1,4 @@
-"""``python -m tools.mini_encoder``."""
+"""Runs ``python -m tools.mini_encoder``."""
 
 from tools.mini_encoder.commands import main
 

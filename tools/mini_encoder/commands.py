@@ -1,6 +1,6 @@
-"""The commands around an encoder: distill one, test one.
+"""The command line of ``python -m tools.mini_encoder``.
 
-What needs torch is imported inside the commands, so that the other ones start at once.
+Modules that import torch are imported inside the commands, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from metacross.cli import output as console
+from metacross.cli import output
 from metacross.cli.options import JsonOption
 from metacross.errors import MetacrossError, SettingsError
 from metacross.text.reading import read_corpus
-from metacross.text.sentence import Corpus, Sentence
-from tools.mini_encoder.translation_pairs import read_pairs
+from metacross.text.sentence import Corpus
+from tools.mini_encoder.translation_pairs import read_translation_pairs
+
+_COLUMN_TITLES = {"entities": "entity F1 (%)", "retrieval": "retrieval accuracy (%)"}
 
 app = typer.Typer(
     name="mini_encoder",
@@ -33,55 +35,54 @@ app = typer.Typer(
 @app.command("distill")
 def distill_command(
     text: Annotated[Path, typer.Option(help="Folder with text/ and parallel/.")],
-    teacher: Annotated[Path, typer.Option(help="The teacher's wheel or ONNX file.")],
-    output: Annotated[Path, typer.Option(help="Folder of the encoder and its training.")],
-    steps: Annotated[int | None, typer.Option(help="The same as --set run.steps=N.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same as --set run.seed=N.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting: run.rate=1e-4.")
+    teacher: Annotated[Path, typer.Option(help="Wheel or ONNX file of the teacher.")],
+    folder: Annotated[Path, typer.Option("--output", help="Folder to write the encoder to.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override a setting: run.steps=500. Repeatable."),
     ] = None,
 ) -> None:
-    """Make a small encoder from scratch out of open text and a teacher.
+    """Distill a teacher into a small encoder.
 
-    The same command goes on after a stop.
+    After an interruption, run the same command again to resume.
     """
     from metacross.cli.progress import TrainingBar
-    from tools.mini_encoder.distilling import distill_encoder
-    from tools.mini_encoder.recipe import distillation_settings
+    from tools.mini_encoder.distillation import distill_encoder
+    from tools.mini_encoder.settings import distillation_settings
 
-    given = {"run.steps": steps, "run.seed": seed}
-    named = [f"{key}={value}" for key, value in given.items() if value is not None]
-    settings = distillation_settings([*(set_ or ()), *named])
-    distill_encoder(text, teacher, output, settings, callbacks=[TrainingBar("sentences")])
-    console.show_plain(f"{output}: an encoder; use it with --encoder {output}")
+    settings = distillation_settings(overrides or ())
+    distill_encoder(text, teacher, folder, settings, callbacks=[TrainingBar("sentences")])
+    output.show_plain(f"Saved encoder to {folder}")
 
 
 @app.command("test")
 def probe_command(
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="Folder, hub name or mini.")],
-    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
+    source: Annotated[str | None, typer.Option(help="Labeled corpus to train a tagger on.")] = None,
     dev: Annotated[
-        list[str] | None, typer.Option(help="LANG=FILE: labeled corpus to score on. Repeatable.")
+        list[str] | None,
+        typer.Option(help="LANG=FILE: labeled corpus to score the tagger on. Repeatable."),
     ] = None,
     pairs: Annotated[
         list[str] | None,
         typer.Option(help="LANG=TSV: English sentences and translations. Repeatable."),
     ] = None,
-    pairs_from: Annotated[
-        str | None, typer.Option(help="Only pairs whose last column is this.")
+    pairs_source: Annotated[
+        str | None, typer.Option(help="Use only pairs with this value in the last column.")
     ] = None,
     sentences: Annotated[
-        int, typer.Option(min=2, help="The first so many of each dev and pairs file.")
+        int, typer.Option(min=2, help="Use only the first N sentences of each dev and pairs file.")
     ] = 1_000,
     random: Annotated[
-        bool, typer.Option("--random", help="Random weights instead, as a control.")
+        bool, typer.Option("--random", help="Replace the weights by random ones, as a control.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge an encoder: entities across languages, and translations found.
+    """Test an encoder: entities in other languages, and retrieval of translations.
 
-    The entity test trains a tagger on the source for two epochs and reads the dev corpora with it.
+    The entity test trains a tagger on the source for two epochs and scores it without adaptation on
+    the dev corpora.
     """
     if (source is None) != (not dev) or not (dev or pairs):
         raise SettingsError("expected --source FILE with --dev LANG=FILE, or --pairs LANG=TSV")
@@ -89,69 +90,68 @@ def probe_command(
         language: _first(read_corpus(file, language=language), sentences)
         for language, file in _by_language("--dev", dev)
     }
-    translated = {
-        language: read_pairs(Path(file), language, origin=pairs_from, limit=sentences)
+    translation_pairs = {
+        language: read_translation_pairs(Path(file), language, source=pairs_source, limit=sentences)
         for language, file in _by_language("--pairs", pairs)
     }
     results: dict[str, dict[str, float]] = {}
-    if translated:
+    if translation_pairs:
         from tools.mini_encoder.retrieval_probe import retrieval_probe
 
-        shares = retrieval_probe(encoder, translated, seed=seed, random_weights=random)
-        results["retrieval"] = shares
-    if source is not None:
-        train = read_corpus(source)
-        results["entities"] = _entities(encoder, train, corpora, seed=seed, random_weights=random)
-    if as_json:
-        console.show_json({"encoder": encoder, "random": random, "seed": seed, **results})
-    else:
-        _show(results)
-
-
-def _entities(
-    encoder: str, train: Corpus, dev: Mapping[str, Corpus], *, seed: int, random_weights: bool
-) -> dict[str, float]:
-    from metacross.cli.progress import counting
-    from tools.mini_encoder.entity_probe import EntityProbeSettings, entity_probe, n_steps
-
-    settings = EntityProbeSettings(seed=seed)
-    with counting("training a tagger", n_steps(len(train), settings)) as progress:
-        return entity_probe(
-            encoder, train, dev, settings, random_weights=random_weights, progress=progress
+        results["retrieval"] = retrieval_probe(
+            encoder, translation_pairs, seed=seed, random_weights=random
         )
+    if source is not None:
+        from metacross.cli.progress import TrainingBar
+        from tools.mini_encoder.entity_probe import entity_probe
+
+        results["entities"] = entity_probe(
+            encoder,
+            read_corpus(source),
+            corpora,
+            seed=seed,
+            random_weights=random,
+            callbacks=[TrainingBar("sentences")],
+        )
+    if as_json:
+        output.show_json({"encoder": encoder, "random": random, "seed": seed, **results})
+    else:
+        output.show(_results_table(results))
 
 
-def _by_language(option: str, given: Iterable[str] | None) -> list[tuple[str, str]]:
-    found = []
-    for pair in given or ():
-        language, sign, file = pair.partition("=")
+def _by_language(option: str, values: Iterable[str] | None) -> list[tuple[str, str]]:
+    """The languages and files of a repeatable ``LANG=FILE`` option."""
+    files = []
+    for value in values or ():
+        language, sign, file = value.partition("=")
         if not language or not sign or not file:
-            raise SettingsError(f"{option}: expected LANG=FILE, as in es=es.dev, found {pair!r}")
-        found.append((language, file))
-    return found
+            raise SettingsError(f"{option}: expected LANG=FILE, as in es=es.dev, found {value!r}")
+        files.append((language, file))
+    return files
 
 
 def _first(corpus: Corpus, n_sentences: int) -> Corpus:
-    first: tuple[Sentence, ...] = corpus.sentences[:n_sentences]
-    return replace(corpus, sentences=first)
+    return replace(corpus, sentences=corpus.sentences[:n_sentences])
 
 
-def _show(results: Mapping[str, Mapping[str, float]]) -> None:
-    titles = {"retrieval": "translations found", "entities": "F1 of entities"}
-    table, columns = Table(), list(results.values())
+def _results_table(results: Mapping[str, Mapping[str, float]]) -> Table:
+    table = Table()
     table.add_column("language")
     for test in results:
-        table.add_column(f"{titles[test]} (%)", justify="right")
-    for language in dict.fromkeys(language for own in columns for language in own):
-        cells = (f"{100 * own[language]:.1f}" if language in own else "" for own in columns)
+        table.add_column(_COLUMN_TITLES[test], justify="right")
+    columns = list(results.values())
+    for language in dict.fromkeys(language for column in columns for language in column):
+        cells = (
+            f"{100 * column[language]:.1f}" if language in column else "" for column in columns
+        )
         table.add_row(language, *cells)
-    console.show(table)
+    return table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; an error of the user's ends in one line and exit code 1."""
+    """Run a command; an error in the user's input is one line and exit code 1."""
     try:
         app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
-        console.show_error(error)
+        output.show_error(error)
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""Reads the text that an encoder may learn from: sentences under open licenses."""
+"""Reads text under open licenses, the only text that the student is trained on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from metacross.text.lines import numbered_lines
 PIVOT = "en"
 LANGUAGES = (PIVOT, "es", "nl", "de", "fr", "zh")
 OPEN_SOURCES = frozenset({"common-voice", "tatoeba", "xquad", "wiki-lmmrl", "libreoffice-help"})
-"""Names in the last column of a file; rows of any other source are left out."""
+"""Names in the last column of a file; rows of any other source are skipped."""
 _OPEN_PREFIX = "UD_"
 
 
 @dataclass(frozen=True)
 class OpenText:
-    """Distinct sentences by language, and English sentences with their translations by the
-    translations' language. A language without any is no key.
+    """Distinct sentences by language, and pairs of an English sentence and its translation by the
+    language of the translation. Languages without text are not among the keys.
     """
 
     sentences: dict[str, tuple[str, ...]]
@@ -29,40 +29,40 @@ class OpenText:
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same text only."""
+        """A digest of all sentences and pairs."""
         return hashlib.sha256(f"{self.sentences} {self.pairs}".encode()).hexdigest()
 
 
 def read_open_text(folder: Path) -> OpenText:
     """Read ``text/LANGUAGE.tsv`` (sentence, source) and ``parallel/en-LANGUAGE.tsv`` (English,
-    translation, source); files that are not there are left out.
+    translation, source). A file may be missing.
     """
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing there"
-        raise DataError(f"{folder}: expected a folder of text, found {found}")
+        found = "a file" if folder.exists() else "nothing"
+        raise DataError(f"{folder}: expected a folder with text/ and parallel/, found {found}")
     pairs = {
         language: tuple(
-            (english, translated)
-            for english, translated in _open_rows(folder / "parallel" / f"en-{language}.tsv", 2)
-            if english.strip() and translated.strip()
+            (english, translation)
+            for english, translation in _open_rows(folder / "parallel" / f"en-{language}.tsv", 2)
+            if english.strip() and translation.strip()
         )
         for language in LANGUAGES[1:]
     }
     sentences = {language: _sentences(folder, language, pairs) for language in LANGUAGES}
     text = OpenText(
-        {language: own for language, own in sentences.items() if own},
-        {language: own for language, own in pairs.items() if own},
+        {language: texts for language, texts in sentences.items() if texts},
+        {language: texts for language, texts in pairs.items() if texts},
     )
     if not text.sentences:
         raise DataError(
-            f"{folder}: expected sentences of open sources in text/{PIVOT}.tsv and the like, "
+            f"{folder}: expected sentences of open sources in files such as text/{PIVOT}.tsv, "
             f"found none"
         )
     return text
 
 
 def is_open(source: str) -> bool:
-    """Whether a source's license lets an encoder learn from it and be shared.
+    """Whether an encoder trained on text of this source may be shared.
 
     >>> is_open("UD_German-GSD"), is_open("newspaper")
     (True, False)
@@ -73,17 +73,17 @@ def is_open(source: str) -> bool:
 def _sentences(
     folder: Path, language: str, pairs: dict[str, tuple[tuple[str, str], ...]]
 ) -> tuple[str, ...]:
-    """All distinct sentences of a language, single and translated, in a fixed order."""
-    found = [sentence for (sentence,) in _open_rows(folder / "text" / f"{language}.tsv", 1)]
+    """All distinct sentences of a language, from both kinds of files, in the order of the files."""
+    texts = [sentence for (sentence,) in _open_rows(folder / "text" / f"{language}.tsv", 1)]
     if language == PIVOT:
-        found += [english for own in pairs.values() for english, _ in own]
+        texts += [english for group in pairs.values() for english, _ in group]
     else:
-        found += [translated for _, translated in pairs[language]]
-    return tuple(sentence for sentence in dict.fromkeys(found) if sentence.strip())
+        texts += [translation for _, translation in pairs[language]]
+    return tuple(sentence for sentence in dict.fromkeys(texts) if sentence.strip())
 
 
 def _open_rows(path: Path, n_columns: int) -> Iterator[list[str]]:
-    """The columns before the source, of rows whose source is open."""
+    """The rows of open sources, without the column of the source."""
     if not path.exists():
         return
     try:

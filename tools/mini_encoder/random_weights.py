@@ -1,4 +1,4 @@
-"""Gives an encoder random weights: the control that shows what its training was worth."""
+"""Gives an encoder random weights, as a control for its tests."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from metacross.model.mini_encoder import PackedEmbeddings
 
 @torch.no_grad()
 def randomize(network: nn.Module, seed: int) -> None:
-    """Draw all weights anew, in place: matrices small and random, gains 1, biases 0."""
-    deviation = float(getattr(network.config, "initializer_range", 0.02))
+    """Replace all weights in place: matrices by small random values, LayerNorm weights by 1, biases
+    by 0.
+    """
+    std = float(getattr(network.config, "initializer_range", 0.02))
     with seeded(seed):
         for module in network.modules():
             if isinstance(module, PackedEmbeddings):
@@ -20,6 +22,6 @@ def randomize(network: nn.Module, seed: int) -> None:
                 module.row_scale.fill_(float(module.row_scale.mean()))
         for name, weight in network.named_parameters():
             if weight.dim() > 1:
-                weight.normal_(std=deviation)
+                weight.normal_(std=std)
             else:
                 weight.fill_(0.0 if name.endswith("bias") else 1.0)

@@ -1,4 +1,4 @@
-"""Judges an encoder by how often it finds the sentence that another one translates."""
+"""Measures how often an encoder finds the English sentence that a sentence is a translation of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metacross.model.sentence_encoder import SentenceEncoder
 from metacross.text.sentence import Sentence
 from tools.mini_encoder.random_weights import randomize
 
-_LONGEST_WINDOW = 512
+_MAX_LENGTH = 512
 
 
 def retrieval_probe(
@@ -21,19 +21,21 @@ def retrieval_probe(
     seed: int,
     random_weights: bool = False,
 ) -> dict[str, float]:
-    """By language, the share of translations whose nearest English sentence is the right one, by
-    the cosine of the first pieces' last states. ``random_weights`` is the control.
+    """The accuracy by language: the fraction of translations whose nearest English sentence, by
+    the cosine of the ``[CLS]`` states, is the right one.
+
+    ``random_weights`` replaces the weights of the encoder by random ones, as a control.
     """
-    opened = load_encoder(encoder)
+    loaded = load_encoder(encoder)
     if random_weights:
-        randomize(opened.network, seed)
-    window_cutter = opened.tokenizer.window_cutter(longest=_LONGEST_WINDOW, overlap=0)
-    vectorizer = SentenceEncoder(opened.network, window_cutter, "cls", resolve_device("auto"))
-    shares = {}
-    for language, own in pairs.items():
-        index = SentenceIndex(vectorizer.vectors([english for english, _ in own]))
-        queries = vectorizer.vectors([translated for _, translated in own])
-        found = index.nearest(queries, k=1)
-        right = sum(nearest.position == i for i, (nearest,) in enumerate(found))
-        shares[language] = right / len(own)
-    return shares
+        randomize(loaded.network, seed)
+    window_cutter = loaded.tokenizer.window_cutter(longest=_MAX_LENGTH, overlap=0)
+    sentence_encoder = SentenceEncoder(loaded.network, window_cutter, "cls", resolve_device("auto"))
+    accuracies = {}
+    for language, language_pairs in pairs.items():
+        english, translations = zip(*language_pairs, strict=True)
+        index = SentenceIndex(sentence_encoder.vectors(english))
+        neighbors = index.nearest(sentence_encoder.vectors(translations), k=1)
+        n_correct = sum(nearest.position == i for i, (nearest,) in enumerate(neighbors))
+        accuracies[language] = n_correct / len(language_pairs)
+    return accuracies

@@ -1,4 +1,4 @@
-"""The teacher, the Multilingual Universal Sentence Encoder (CNN, version 3), as a torch module."""
+"""The teacher as a torch module: the Multilingual Universal Sentence Encoder (CNN, version 3)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from metacross.model.devices import seeded
-from metacross.model.mini_encoder import windows
+from metacross.model.mini_encoder import ngram_windows
 from tools.mini_encoder.teacher_graph import TeacherGraph
 
-CONVOLUTIONS = 2
+N_CONVOLUTIONS = 2
 _EPSILON = 1e-12
 
 
 @dataclass(frozen=True)
 class TeacherShape:
-    """Sizes; the defaults are those of the published weights."""
+    """Sizes of the layers; the defaults are those of the published weights."""
 
     pieces: int = 128_010
     embedding: int = 512
@@ -34,7 +34,7 @@ class TeacherShape:
 
 
 class TeacherBranch(nn.Module):
-    """One n-gram order: projection, LayerNorm, two residual convolutions."""
+    """The layers of one n-gram order: projection, LayerNorm, two residual convolutions."""
 
     def __init__(self, shape: TeacherShape, order: int) -> None:
         super().__init__()
@@ -42,21 +42,21 @@ class TeacherBranch(nn.Module):
         self.project = nn.Linear(shape.embedding, shape.branch)
         self.norm = nn.LayerNorm(shape.branch, eps=_EPSILON)
         self.convolutions = nn.ModuleList(
-            nn.Linear(order * shape.branch, shape.branch) for _ in range(CONVOLUTIONS)
+            nn.Linear(order * shape.branch, shape.branch) for _ in range(N_CONVOLUTIONS)
         )
 
-    def forward(self, embedded: Tensor, present: Tensor) -> Tensor:
-        """*Shape:* embedded (rows, pieces, width), present (rows, pieces, 1), zero at padding,
+    def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
+        """*Shape:* embedded (rows, pieces, width), mask (rows, pieces, 1), 0 at padding,
         result (rows, pieces, branch).
         """
-        hidden: Tensor = self.norm(self.project(embedded)) * present
+        hidden: Tensor = self.norm(self.project(embedded)) * mask
         for convolve in self.convolutions:
-            hidden = hidden + torch.relu(convolve(windows(hidden, self.order))) * present
+            hidden = hidden + torch.relu(convolve(ngram_windows(hidden, self.order))) * mask
         return hidden
 
 
 class Teacher(nn.Module):
-    """Reads sequences of the teacher's own piece ids."""
+    """Computes piece states and sentence vectors from the teacher's piece ids."""
 
     def __init__(self, shape: TeacherShape) -> None:
         super().__init__()
@@ -75,17 +75,18 @@ class Teacher(nn.Module):
     def forward(self, piece_ids: Tensor, attention: Tensor) -> tuple[Tensor, Tensor]:
         """States of the pieces and vectors of the sentences.
 
-        *Shape:* both (rows, pieces), results (rows, pieces, state) and (rows, state).
+        *Shape:* piece_ids and attention (rows, pieces), results (rows, pieces, state) and (rows,
+        state).
         """
-        present = attention.unsqueeze(-1).float()  # (rows, pieces, 1)
-        embedded = self.embeddings(piece_ids) * present  # (rows, pieces, embedding)
-        parts = [embedded, *(branch(embedded, present) for branch in self.branches)]
-        states = self.dense(self.norm(torch.cat(parts, dim=-1))) * present
-        return states, self._sentence(states, present)
+        mask = attention.unsqueeze(-1).float()  # (rows, pieces, 1)
+        embedded = self.embeddings(piece_ids) * mask  # (rows, pieces, embedding)
+        parts = [embedded, *(branch(embedded, mask) for branch in self.branches)]
+        states = self.dense(self.norm(torch.cat(parts, dim=-1))) * mask
+        return states, self._sentence_vectors(states, mask)
 
-    def _sentence(self, states: Tensor, present: Tensor) -> Tensor:
-        """The sum over the root of the length, then a residual network; not normalized."""
-        pooled = states.sum(1) / present.sum(1).clamp_min(1.0).sqrt()  # (rows, state)
+    def _sentence_vectors(self, states: Tensor, mask: Tensor) -> Tensor:
+        """The sum divided by the square root of the length, then a residual network."""
+        pooled = states.sum(1) / mask.sum(1).clamp_min(1.0).sqrt()  # (rows, state)
         first = torch.relu(self.hidden_0(pooled))
         second = torch.relu(self.hidden_1(first) + self.skip_1(pooled))
         third = torch.relu(self.hidden_2(second))
@@ -93,8 +94,8 @@ class Teacher(nn.Module):
 
 
 @torch.no_grad()
-def teacher_from(graph: TeacherGraph) -> Teacher:
-    """The module with the graph's weights, frozen."""
+def load_teacher(graph: TeacherGraph) -> Teacher:
+    """The teacher with the weights of the graph, frozen."""
     table = torch.from_numpy(graph.embedding_table())  # (pieces, embedding)
     shape = TeacherShape(
         pieces=table.shape[0],
@@ -103,37 +104,39 @@ def teacher_from(graph: TeacherGraph) -> Teacher:
         state=len(graph.vector("CNN_layers/dense/bias")),
         inner=graph.matrix("DNN/ResidualHidden_0/dense/kernel").shape[1],
     )
-    with seeded(0):  # every weight is replaced
+    with seeded(0):  # every weight is overwritten below
         teacher = Teacher(shape)
     teacher.embeddings.weight.copy_(table)
     for branch in teacher.branches:
-        _fill_branch(cast(TeacherBranch, branch), graph)
-    _fill_norm(teacher.norm, graph, "CNN_layers/LayerNorm")
-    _fill(teacher.dense, graph, "CNN_layers/dense/kernel", "CNN_layers/dense/bias")
+        _load_branch(cast(TeacherBranch, branch), graph)
+    _load_norm(teacher.norm, graph, "CNN_layers/LayerNorm")
+    _load_linear(teacher.dense, graph, "CNN_layers/dense/kernel", "CNN_layers/dense/bias")
     hidden = (teacher.hidden_0, teacher.hidden_1, teacher.hidden_2, teacher.hidden_3)
     for number, linear in enumerate(hidden):
-        _fill(linear, graph, f"DNN/ResidualHidden_{number}/dense/kernel", None)
+        _load_linear(linear, graph, f"DNN/ResidualHidden_{number}/dense/kernel", None)
     for number, linear in ((1, teacher.skip_1), (3, teacher.skip_3)):
-        _fill(linear, graph, f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel", None)
+        _load_linear(
+            linear, graph, f"DNN/ResidualHidden_{number}/AdjustDepth/projection/kernel", None
+        )
     return teacher.requires_grad_(False).eval()
 
 
-def _fill_branch(branch: TeacherBranch, graph: TeacherGraph) -> None:
-    home = f"CNN_layers/ngram_order_{branch.order}"
-    projection = f"{home}/input_size_projection/dense"
-    _fill(branch.project, graph, f"{projection}/kernel", f"{projection}/bias")
-    _fill_norm(branch.norm, graph, f"{home}/LayerNorm")
+def _load_branch(branch: TeacherBranch, graph: TeacherGraph) -> None:
+    prefix = f"CNN_layers/ngram_order_{branch.order}"
+    projection = f"{prefix}/input_size_projection/dense"
+    _load_linear(branch.project, graph, f"{projection}/kernel", f"{projection}/bias")
+    _load_norm(branch.norm, graph, f"{prefix}/LayerNorm")
     for convolve, suffix in zip(branch.convolutions, ("", "_1"), strict=True):
-        name = f"{home}/Ngram-{branch.order}-Conv{suffix}"
-        _fill(cast(nn.Linear, convolve), graph, f"{name}/weights", f"{name}/bias")
+        name = f"{prefix}/Ngram-{branch.order}-Conv{suffix}"
+        _load_linear(cast(nn.Linear, convolve), graph, f"{name}/weights", f"{name}/bias")
 
 
-def _fill(linear: nn.Linear, graph: TeacherGraph, kernel: str, bias: str | None) -> None:
+def _load_linear(linear: nn.Linear, graph: TeacherGraph, kernel: str, bias: str | None) -> None:
     linear.weight.copy_(torch.from_numpy(graph.matrix(kernel).T.copy()))
     if bias is not None:
         linear.bias.copy_(torch.from_numpy(graph.vector(bias)))
 
 
-def _fill_norm(norm: nn.LayerNorm, graph: TeacherGraph, prefix: str) -> None:
+def _load_norm(norm: nn.LayerNorm, graph: TeacherGraph, prefix: str) -> None:
     norm.weight.copy_(torch.from_numpy(graph.vector(f"{prefix}/gamma")))
     norm.bias.copy_(torch.from_numpy(graph.vector(f"{prefix}/beta")))

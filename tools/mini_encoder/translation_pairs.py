@@ -1,4 +1,4 @@
-"""Reads sentences with their translations."""
+"""Reads English sentences with their translations."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from metacross.text.sentence import Origin, Sentence
 from metacross.text.word_splitting import split_text
 
 
-def read_pairs(
-    path: Path, language: str, *, origin: str | None = None, limit: int | None = None
+def read_translation_pairs(
+    path: Path, language: str, *, source: str | None = None, limit: int | None = None
 ) -> list[tuple[Sentence, Sentence]]:
-    """English sentences and their translations from tab-parted lines, the first ``limit``.
+    """The first ``limit`` pairs of a file with the columns English, translation, source.
 
-    ``origin`` keeps only the lines that end in it; None keeps all.
+    ``source`` keeps only the lines with this value in the last column; None keeps all.
     """
     try:
         with path.open("rb") as stream:
             lines = numbered_lines(stream, str(path), "utf-8")
-            found = (
+            parsed = (
                 _pair(line, language, Origin(str(path), number))
                 for number, line in lines
-                if origin is None or line.endswith(f"\t{origin}")
+                if source is None or line.endswith(f"\t{source}")
             )
-            pairs = list(islice(found, limit))
+            pairs = list(islice(parsed, limit))
     except OSError as problem:
         raise DataError(f"{path}: cannot be read: {problem.strerror}") from problem
     if len(pairs) < 2:
@@ -45,5 +45,5 @@ def _pair(line: str, language: str, origin: Origin) -> tuple[Sentence, Sentence]
 def _sentence(text: str, language: str, origin: Origin) -> Sentence:
     layout = split_text(text, language)
     if not layout.offsets:
-        raise DataError(f"{origin}: expected a sentence, found {text!r}")
+        raise DataError(f"{origin}: expected a sentence with words, found {text!r}")
     return unlabeled(layout, language, origin)

@@ -1,4 +1,4 @@
-"""Chooses the pieces that the student keeps of the teacher's."""
+"""Selects which of the teacher's pieces the student keeps."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import torch
 from torch import Tensor
 
 from metacross.errors import ModelError
-from tools.mini_encoder.extra import package
+from tools.mini_encoder.optional_imports import import_optional
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """The student's first pieces, in the order of their ids."""
 TEACHER_SPECIALS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}
-"""The teacher's ids of those it has too."""
+"""The teacher's ids of the special pieces that it has too."""
 MARKER = "▁"
-_FIRST_PIECE = 6  # the teacher's pieces below are control symbols
+"""The character that stands for a space in front of a word."""
+_FIRST_PIECE = 6  # the teacher's pieces with lower ids are control symbols
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The teacher's pieces with their scores, and its rules of normalizing characters."""
+    """The teacher's pieces with their scores, and its rules for normalizing characters."""
 
     texts: tuple[str, ...]
     scores: tuple[float, ...]
@@ -33,33 +34,34 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is kept: the teacher's ids, and how often each occurs in the text."""
+    """The teacher's ids of the kept pieces, and how often every piece occurs in the text."""
 
     pieces: Pieces
-    kept: tuple[int, ...]
+    kept_ids: tuple[int, ...]
     counts: Counter[int]
 
     @cached_property
     def teacher_ids(self) -> Tensor:
-        """The teacher's id of each of the student's; specials it lacks are its unknown piece.
-
-        *Shape:* (student pieces,).
+        """The teacher's id of each piece of the student. Special pieces that the teacher does not
+        have are mapped to its unknown piece. *Shape:* (student pieces,).
         """
         specials = [TEACHER_SPECIALS.get(name, TEACHER_SPECIALS["[UNK]"]) for name in SPECIALS]
-        return torch.tensor([*specials, *self.kept])
+        return torch.tensor([*specials, *self.kept_ids])
 
     @property
     def frequencies(self) -> Tensor:
-        """How often each of the student's pieces occurs. *Shape:* (student pieces,)."""
-        return torch.tensor([float(self.counts[number]) for number in self.teacher_ids.tolist()])
+        """How often each piece of the student occurs in the text. *Shape:* (student pieces,)."""
+        return torch.tensor(
+            [float(self.counts[piece_id]) for piece_id in self.teacher_ids.tolist()]
+        )
 
 
-def pieces_of(serialized: bytes) -> Pieces:
-    """Read a serialized SentencePiece model."""
-    model = package("sentencepiece.sentencepiece_model_pb2").ModelProto()
+def parse_pieces(serialized: bytes) -> Pieces:
+    """Parse a serialized SentencePiece model."""
+    model = import_optional("sentencepiece.sentencepiece_model_pb2").ModelProto()
     try:
         model.ParseFromString(serialized)
-    except package("google.protobuf.message").DecodeError as problem:
+    except import_optional("google.protobuf.message").DecodeError as problem:
         raise ModelError("the teacher's graph: expected a SentencePiece model") from problem
     return Pieces(
         tuple(piece.piece for piece in model.pieces),
@@ -68,27 +70,29 @@ def pieces_of(serialized: bytes) -> Pieces:
     )
 
 
-def chosen_vocabulary(
+def select_vocabulary(
     serialized: bytes, sentences: Iterable[str], *, frequent_pieces: int
 ) -> Vocabulary:
-    """Keep what occurs in the sentences, single characters, and Latin pieces of low rank."""
-    pieces = pieces_of(serialized)
-    counts = _counts(serialized, sentences)
-    kept = tuple(
-        number
-        for number, text in enumerate(pieces.texts)
-        if number >= _FIRST_PIECE
+    """Keep the pieces that occur in the sentences, all single characters, and the Latin pieces
+    among the first ``frequent_pieces``.
+    """
+    pieces = parse_pieces(serialized)
+    counts = _piece_counts(serialized, sentences)
+    kept_ids = tuple(
+        piece_id
+        for piece_id, text in enumerate(pieces.texts)
+        if piece_id >= _FIRST_PIECE
         and (
-            counts[number] > 0
+            counts[piece_id] > 0
             or len(text.removeprefix(MARKER)) <= 1
-            or (number < frequent_pieces and is_latin(text))
+            or (piece_id < frequent_pieces and is_latin(text))
         )
     )
-    return Vocabulary(pieces, kept, counts)
+    return Vocabulary(pieces, kept_ids, counts)
 
 
 def is_latin(text: str) -> bool:
-    """Whether a piece has Latin letters only, or no letters at all.
+    """Whether all letters of a piece are Latin; true where it has no letters.
 
     >>> is_latin("▁Zürich"), is_latin("2,5"), is_latin("Москва")
     (True, True, False)
@@ -97,9 +101,9 @@ def is_latin(text: str) -> bool:
     return all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
 
 
-def _counts(serialized: bytes, sentences: Iterable[str]) -> Counter[int]:
-    processor = package("sentencepiece").SentencePieceProcessor(model_proto=serialized)
+def _piece_counts(serialized: bytes, sentences: Iterable[str]) -> Counter[int]:
+    processor = import_optional("sentencepiece").SentencePieceProcessor(model_proto=serialized)
     counts: Counter[int] = Counter()
-    for ids in processor.encode(list(sentences)):
-        counts.update(ids)
+    for piece_ids in processor.encode(list(sentences)):
+        counts.update(piece_ids)
     return counts

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import torch
 import transformers
 from safetensors import SafetensorError
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from metacross.errors import ModelError
@@ -24,7 +22,6 @@ from metacross.text.windows import SpecialPieces, WindowCutter
 
 MINI = "mini"
 """The name of the encoder that comes with metacross."""
-_MODEL_MAX_LENGTH = 512  # of a new tokenizer
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
@@ -87,31 +84,6 @@ def save_network(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) 
     with _quiet():
         network.save_pretrained(folder)  # type: ignore[operator]
         tokenizer.fast.save_pretrained(folder)
-
-
-def save_halved(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) -> None:
-    """Write a network as ``save_network`` does, small: float16 in the file, float32 when opened,
-    and the tokenizer without white space.
-    """
-    halves = {
-        name: value.half() if value.is_floating_point() else value
-        for name, value in network.state_dict().items()
-    }
-    network.config.dtype = torch.float32
-    with _quiet():
-        network.save_pretrained(folder, state_dict=halves)  # type: ignore[operator]
-        tokenizer.fast.save_pretrained(folder)
-    plan = folder / "tokenizer.json"
-    content = json.loads(plan.read_text("utf-8"))
-    plan.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
-
-
-def new_tokenizer(tokenizer: Tokenizer, special: Mapping[str, str]) -> EncoderTokenizer:
-    """A tokenizer made here; ``special`` holds its special pieces by transformers' names."""
-    fast = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer, model_max_length=_MODEL_MAX_LENGTH, **special
-    )
-    return EncoderTokenizer(fast, _special_pieces(fast, "the new tokenizer"))
 
 
 def load_tokenizer(name: str) -> EncoderTokenizer:

@@ -1,9 +1,10 @@
 """A small multilingual n-gram convolutional encoder as a Hugging Face model.
 
-The piece embeddings are a frozen table of 4-bit codes. Four sequential layers follow: one opens
-a branch for each n-gram order, two widen every branch with a residual convolution, one fuses the
-branches into token states and pools them into a sentence vector. Every trainable weight lives in
-an ``nn.Linear`` or an ``nn.LayerNorm``; a convolution is a linear map of concatenated neighbors.
+The piece embeddings are a frozen table of 4-bit codes. Four layers follow: the first projects the
+embeddings into one branch for each n-gram order, two apply a residual convolution to every branch,
+the last fuses the branches into token states and pools them into a sentence vector. Every trainable
+weight belongs to an ``nn.Linear`` or an ``nn.LayerNorm``; a convolution is a linear layer over
+concatenated neighboring positions.
 
 ``last_hidden_state`` holds ``[token state; embedding]`` for each piece and, at position 0 (the
 ``[CLS]`` token), ``[sentence vector; zeros]``.
@@ -24,12 +25,12 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 
-CODE_CENTRE = 7.5
-"""A 4-bit code ``c`` stands for ``(c - 7.5)`` times the scale of its row."""
+CODE_CENTER = 7.5
+"""A 4-bit code ``c`` represents ``(c - 7.5)`` times the scale of its row."""
 
 
 class MiniConfig(PretrainedConfig):
-    """Shape of the encoder; the defaults are those of the published weights."""
+    """Shape of the encoder."""
 
     model_type = "metacross-mini"
 
@@ -80,14 +81,16 @@ class MiniConfig(PretrainedConfig):
 
 
 def left_context(order: int) -> int:
-    """How many positions before the current one a window of this order covers."""
+    """Number of positions before the current one in a window of this order."""
     return (order - 1) // 2
 
 
-def windows(hidden: Tensor, order: int) -> Tensor:
-    """Concatenate each position with its neighbors: ``(B, T, D)`` to ``(B, T, order * D)``.
+def ngram_windows(hidden: Tensor, order: int) -> Tensor:
+    """Concatenate each position with its neighbors; outside the sequence are zeros.
 
-    Positions outside the sequence count as zeros, so padding must be zeroed beforehand.
+    Padding must be zero.
+
+    *Shape:* hidden (rows, pieces, width), result (rows, pieces, order * width).
     """
     before = left_context(order)
     padded = nn.functional.pad(hidden, (0, 0, before, order - 1 - before))
@@ -96,7 +99,7 @@ def windows(hidden: Tensor, order: int) -> Tensor:
 
 
 class PackedEmbeddings(nn.Module):
-    """A frozen table of 4-bit codes, two to a byte, turned to floats at look-up."""
+    """A frozen table of 4-bit codes, two in a byte, converted to floats at lookup."""
 
     codes: Tensor
     row_scale: Tensor
@@ -109,23 +112,28 @@ class PackedEmbeddings(nn.Module):
 
     @torch.no_grad()
     def pack(self, table: Tensor, clip: float = 2.6) -> None:
-        """Store ``table`` in 4 bits; ``clip`` is the largest value kept, in row deviations."""
-        row_scale = table.square().mean(1).sqrt() * clip / CODE_CENTRE
-        steps = table / row_scale.clamp_min(1e-12).unsqueeze(1) + CODE_CENTRE
+        """Store ``table`` in 4 bits; the largest value is ``clip`` times a row's root mean square.
+
+        *Shape:* table (vocabulary, embedding).
+        """
+        row_scale = table.square().mean(1).sqrt() * clip / CODE_CENTER
+        steps = table / row_scale.clamp_min(1e-12).unsqueeze(1) + CODE_CENTER
         codes = steps.round().clamp(0, 15).to(torch.uint8)
         self.codes.copy_(codes[:, 0::2] * 16 + codes[:, 1::2])
         self.row_scale.copy_(row_scale)
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """Embeddings of piece ids, ``(..., embedding_size)``; nothing to differentiate."""
+        """Embeddings of piece ids, without gradient. *Shape:* (rows, pieces), result (rows, pieces,
+        embedding).
+        """
         packed = self.codes[input_ids]
         codes = torch.stack((packed >> 4, packed & 15), dim=-1).flatten(-2)
-        centred = codes.to(self.row_scale.dtype) - CODE_CENTRE
-        return centred * self.row_scale[input_ids].unsqueeze(-1)
+        centered = codes.to(self.row_scale.dtype) - CODE_CENTER
+        return centered * self.row_scale[input_ids].unsqueeze(-1)
 
 
-class BranchOpening(nn.Module):
-    """Give every n-gram order its own normalized view of the embeddings."""
+class BranchProjection(nn.Module):
+    """Project the embeddings into one normalized branch for each n-gram order."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__()
@@ -137,16 +145,16 @@ class BranchOpening(nn.Module):
         )
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """``[embedding; one view for each order]``."""
-        views = [
+        """``[embedding; one branch for each order]``."""
+        branches = [
             norm(project(hidden)) * attention_mask
             for project, norm in zip(self.projections, self.norms, strict=True)
         ]
-        return torch.cat([hidden, *views], dim=-1)
+        return torch.cat([hidden, *branches], dim=-1)
 
 
 class BranchConvolution(nn.Module):
-    """Widen every branch by one residual n-gram convolution; the embedding passes through."""
+    """Apply a residual n-gram convolution to every branch; the embedding is unchanged."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__()
@@ -158,19 +166,17 @@ class BranchConvolution(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """The hidden states with each branch updated from its neighborhood."""
+        """The hidden states with every branch updated."""
         embedded, *branches = hidden.split(self.sizes, dim=-1)
-        updated = [
-            branch + self.dropout(torch.relu(convolve(windows(branch, order)))) * attention_mask
-            for branch, convolve, order in zip(
-                branches, self.convolutions, self.orders, strict=True
-            )
-        ]
+        updated = []
+        for branch, convolve, order in zip(branches, self.convolutions, self.orders, strict=True):
+            change = self.dropout(torch.relu(convolve(ngram_windows(branch, order))))
+            updated.append(branch + change * attention_mask)
         return torch.cat([embedded, *updated], dim=-1)
 
 
 class SentencePooling(nn.Module):
-    """Token states to a sentence vector: a scaled sum, then two residual blocks."""
+    """Pool token states into a sentence vector: a scaled sum, then two residual blocks."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__()
@@ -183,7 +189,11 @@ class SentencePooling(nn.Module):
         self.fourth_skip = nn.Linear(inner, outer, bias=False)
 
     def forward(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        """Sentence vectors ``(B, state_size)``; the sum is divided by the root of the length."""
+        """Sentence vectors; the sum is divided by the square root of the length.
+
+        *Shape:* states (rows, pieces, state), attention_mask (rows, pieces, 1), result (rows,
+        state).
+        """
         pooled = states.sum(1) / attention_mask.sum(1).clamp_min(1.0).sqrt()
         middle = torch.relu(self.second(torch.relu(self.first(pooled))) + self.second_skip(pooled))
         top = self.fourth(torch.relu(self.third(middle))) + self.fourth_skip(middle)
@@ -212,15 +222,19 @@ class BranchFusion(nn.Module):
 
 
 class MiniEncoder(nn.Module):
-    """The ordered layers; ``layer[0]`` is the lowest."""
+    """The layers in order; ``layer[0]`` is the lowest."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__()
         convolutions = [BranchConvolution(config) for _ in range(config.num_convolutions)]
-        self.layer = nn.ModuleList([BranchOpening(config), *convolutions, BranchFusion(config)])
+        self.layer = nn.ModuleList([BranchProjection(config), *convolutions, BranchFusion(config)])
 
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Run all layers; ``attention_mask`` is ``(B, T, 1)``, zero at padding."""
+        """Run all layers; ``attention_mask`` is 0 at padding.
+
+        *Shape:* hidden (rows, pieces, embedding), attention_mask (rows, pieces, 1), result (rows,
+        pieces, state + embedding).
+        """
         for layer in self.layer:
             hidden = layer(hidden, attention_mask)
         return hidden
@@ -243,7 +257,7 @@ class MiniPreTrainedModel(PreTrainedModel):
 
 
 class MiniModel(MiniPreTrainedModel):
-    """The bare encoder."""
+    """The encoder without a classifier."""
 
     def __init__(self, config: MiniConfig) -> None:
         super().__init__(config)
@@ -252,11 +266,11 @@ class MiniModel(MiniPreTrainedModel):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
-        """The frozen table, callable with piece ids."""
+        """The frozen embedding table."""
         return self.embeddings
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replace the frozen table."""
+        """Replace the frozen embedding table."""
         self.embeddings = cast(PackedEmbeddings, value)
 
     def forward(
@@ -266,10 +280,10 @@ class MiniModel(MiniPreTrainedModel):
         inputs_embeds: Tensor | None = None,
         **_: Any,
     ) -> BaseModelOutput:
-        """Encode piece ids, or embeddings given in their place; other arguments are ignored."""
+        """Encode piece ids or, where given, embeddings; other arguments are ignored."""
         if inputs_embeds is None:
             if input_ids is None:
-                raise ValueError("input_ids or inputs_embeds is needed")
+                raise ValueError("expected input_ids or inputs_embeds, found neither")
             inputs_embeds = self.embeddings(input_ids)
         if attention_mask is None:
             attention_mask = torch.ones(inputs_embeds.shape[:2], device=inputs_embeds.device)
@@ -298,7 +312,7 @@ class MiniForTokenClassification(MiniPreTrainedModel):
         labels: Tensor | None = None,
         **_: Any,
     ) -> TokenClassifierOutput:
-        """Logits for every position, and the mean cross-entropy when labels are given."""
+        """Logits of every position, and the mean cross-entropy if labels are passed."""
         output = self.encoder_model(input_ids, attention_mask, inputs_embeds)
         logits = self.classifier(self.dropout(output.last_hidden_state))
         loss = None
