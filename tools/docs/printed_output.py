@@ -2,7 +2,7 @@
 
 A block of Python or shell code that is followed by ``<!-- output -->`` and a ``text`` block prints
 that text. Blocks without it are run too, since later ones may need them. Blocks after
-``<!-- not run -->`` are not run.
+``<!-- not run -->`` are not run. Shell code may use ``metacross``; its trainings take two steps.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ _BLOCK = re.compile(
     r"(?P<shown>\n?<!-- output -->\n```text\n(?P<output>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
+_SHORT_TRAINING = {
+    "train": "--set meta.steps=2 --set meta.tasks_per_step=2 --set run.validate_every=2",
+    "fine-tune": "--set fine_tuning.epochs=1",
+}
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -113,8 +117,10 @@ def _python_output(code: str, namespace: dict[str, Any]) -> str:
 
 def _shell_output(code: str) -> str:
     """What the ``metacross`` commands print on standard output."""
-    python = shlex.quote(sys.executable)
-    script = f'set -eo pipefail\nmetacross() {{ {python} -m metacross "$@"; }}\n{code}'
+    cases = [f"{command}) set -- \"$@\" {extra};;" for command, extra in _SHORT_TRAINING.items()]
+    call = f'{shlex.quote(sys.executable)} -m metacross "$@"'
+    function = f'metacross() {{ case "$1" in {" ".join(cases)} esac; {call}; }}'
+    script = "\n".join(["set -eo pipefail", function, code])
     ended = subprocess.run(
         ["bash", "-c", script],
         capture_output=True,
