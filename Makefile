@@ -40,7 +40,7 @@ test-fast: install
 
 docs: $(DOCS_INSTALLED)
 	$(BIN)/python -m tools.docs
-	$(BIN)/zensical build --clean
+	$(BIN)/zensical build --clean --strict
 	@echo 'Built site/index.html. To read it with a working search: $(BIN)/python -m http.server --directory site'
 
 package: install

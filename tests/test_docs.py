@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools.docs.command_page import command_page, command_parameters, option_names
-from tools.docs.settings_page import settings_page
 
 from metacross.cli.main import app
 from metacross.model.encoder import load_encoder, weights_digest
@@ -16,6 +14,8 @@ from metacross.settings import Settings, load_settings
 from metacross.study.plan import StudyData, load_study
 from metacross.study.results import Result
 from metacross.training.run_folder import relevant_settings
+from tools.docs.command_page import command_page, command_parameters, option_names
+from tools.docs.settings_page import settings_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -125,7 +125,8 @@ def test_the_site_has_every_page():
 
     tomllib = pytest.importorskip("tomllib")  # Python 3.11
     site = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
-    assert sorted(pages(site["nav"])) == sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md"))
+    existing = [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")]
+    assert sorted(pages(site["nav"])) == sorted(existing)
 
 
 def test_the_study_of_the_page_on_studies_is_one(write):

@@ -7,12 +7,12 @@ from importlib.metadata import version
 
 import pytest
 from pydantic import BaseModel
-from tools.docs.command_page import command_parameters, option_names
 
 import metacross
 from metacross.cli.main import app
 from metacross.settings import Settings
 from metacross.study.plan import Study
+from tools.docs.command_page import command_parameters, option_names
 
 EXPECTED = {
     "Corpus",

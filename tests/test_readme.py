@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tools.docs.printed_output import code_blocks, page_folder, same_output
 
 ROOT = Path(__file__).parent.parent

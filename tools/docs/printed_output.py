@@ -75,15 +75,17 @@ def page_folder() -> Iterator[Callable[[CodeBlock], str]]:
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     before = Path.cwd()
+
+    def run(block: CodeBlock) -> str:
+        if block.language == "python":
+            return _python_output(block.code, namespace)
+        return _shell_output(block.code)
+
     with tempfile.TemporaryDirectory() as folder:
         write_example_files(Path(folder))
         os.chdir(folder)
         try:
-            yield lambda block: (
-                _python_output(block.code, namespace)
-                if block.language == "python"
-                else _shell_output(block.code)
-            )
+            yield run
         finally:
             os.chdir(before)
 
@@ -117,7 +119,7 @@ def _python_output(code: str, namespace: dict[str, Any]) -> str:
 
 def _shell_output(code: str) -> str:
     """What the ``metacross`` commands print on standard output."""
-    cases = [f"{command}) set -- \"$@\" {extra};;" for command, extra in _SHORT_TRAINING.items()]
+    cases = [f'{command}) set -- "$@" {extra};;' for command, extra in _SHORT_TRAINING.items()]
     call = f'{shlex.quote(sys.executable)} -m metacross "$@"'
     function = f'metacross() {{ case "$1" in {" ".join(cases)} esac; {call}; }}'
     script = "\n".join(["set -eo pipefail", function, code])

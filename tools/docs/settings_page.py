@@ -14,13 +14,13 @@ from metacross.study.plan import Study
 
 HEAD = """# Settings
 
-This page is made from `metacross.settings` by `make docs`. Change a setting on the command line with
+This page is made from the code by `make docs`. Change a setting on the command line with
 `--set meta.steps=1000`, in Python with `load_settings("paper", {"meta": {"steps": 1000}})`, or in a
 YAML file of your own:
 
 ```yaml
 recipe: paper
-encoder: {name: xlm-roberta-base}
+encoder: {name: FacebookAI/xlm-roberta-base}
 data: {source: en/train.conll, dev: en/dev.conll, drop: [MISC]}
 meta: {steps: 1000}
 ```
@@ -61,7 +61,7 @@ def _recipe_table(recipes: dict[str, dict[str, dict[str, object]]]) -> str:
 def _group_section(
     group: str, model: type[SettingsGroup], recipes: dict[str, dict[str, dict[str, object]]]
 ) -> str:
-    rows = ["| setting | default | meaning | in recipes |", "|---|---|---|---|"]
+    rows = ["| setting | meaning | default | in recipes |", "|---|---|---|---|"]
     for key, field in model.model_fields.items():
         changed = [
             f"{name}: `{_written(values[group][key])}`"
@@ -69,7 +69,7 @@ def _group_section(
             if key in values.get(group, {}) and values[group][key] != field.default
         ]
         rows.append(
-            f"| `{group}.{key}` | `{_written(field.default)}` | {_meaning(field)} "
+            f"| `{group}.{key}` | {_meaning(field)} | `{_written(field.default)}` "
             f"| {', '.join(changed)} |"
         )
     return "\n".join([f"## {group}", "", model.__doc__ or "", "", *rows, ""])
