@@ -53,10 +53,9 @@ def command_page() -> str:
 
 def command_parameters(function: Callable[..., object]) -> list[Parameter]:
     """What a command takes, except what it hides."""
-    hints = typing.get_type_hints(function, include_extras=True)
     parameters = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        annotation, info = typing.get_args(hints[name])[:2]
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        annotation, info = typing.get_args(parameter.annotation)[:2]
         if info.hidden:
             continue
         kind, repeated = _kind(annotation)
