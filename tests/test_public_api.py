@@ -37,7 +37,6 @@ EXPECTED = {
 }
 REPLACED_WORDS = {
     "change",
-    "chunk",
     "deviation",
     "headline",
     "longest",
@@ -71,7 +70,7 @@ def members(value: object) -> list[tuple[str, object]]:
 def signatures(value: object) -> list[inspect.Signature]:
     functions = [value] if not inspect.isclass(value) else []
     functions += [member for _, member in members(value) if inspect.isfunction(member)]
-    if inspect.isclass(value) and not issubclass(value, BaseModel | Exception):
+    if inspect.isclass(value) and "__init__" in vars(value):
         functions.append(value.__init__)
     return [inspect.signature(function) for function in functions]
 
