@@ -26,7 +26,7 @@ def main() -> None:
     for entity in prediction.entities:
         print(f"{entity.label}  {entity.score:.2f}  {entity.text}")
     for neighbor in prediction.sentences[0].neighbors:
-        words = model.source_sentence(neighbor).words
+        words = neighbor.sentence.words
         print(f"adapted to ({neighbor.similarity:.2f}): {' '.join(words)}")
 
     evaluation = model.evaluate(metacross.bundled_corpus("es", "test"))
