@@ -22,7 +22,7 @@ def main() -> None:
     )
     print(f"Trained for {', '.join(model.labels)}.")
 
-    prediction = model.predict("María Torres viajó de Madrid a Lima.", language="es")
+    prediction = model.predict("El actor Luis Romero rodó la película en Lisboa.", language="es")
     for entity in prediction.entities:
         print(f"{entity.label}  {entity.score:.2f}  {entity.text}")
     for neighbor in prediction.sentences[0].neighbors:
