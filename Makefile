@@ -1,10 +1,11 @@
-# metacross: `make demo` and `make test` do all the set-up they need.
+# metacross: every target does all the set-up it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: install demo fix check test bench clean
+.PHONY: install demo fix check test test-fast docs package bench clean
 
 install: $(INSTALLED)
 
@@ -14,6 +15,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
 	$(BIN)/python -m pip install --constraint constraints.txt --editable . --group dev
 	touch $(INSTALLED)
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --constraint constraints.txt --group docs
+	touch $(DOCS_INSTALLED)
 
 demo: install
 	$(BIN)/metacross demo
@@ -28,10 +33,21 @@ check: install
 	$(BIN)/mypy
 
 test: install
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+
+test-fast: install
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+docs: $(DOCS_INSTALLED)
+	$(BIN)/python -m tools.docs
+	$(BIN)/zensical build --clean --strict
+	@echo 'Built site/index.html. To read it with a working search: $(BIN)/python -m http.server --directory site'
+
+package: install
+	$(BIN)/python -m tools.package
 
 bench: install
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache .coverage dist site

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from metacross.cli import output
 from metacross.cli.options import JsonOption
 from metacross.errors import SettingsError
 

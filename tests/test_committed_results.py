@@ -1,0 +1,36 @@
+"""The results in ``docs/results`` belong to the recipe and the encoder as they are."""
+
+from pathlib import Path
+
+import pytest
+
+from metacross.model.encoder_digest import encoder_digest
+from metacross.settings import Settings
+from metacross.study.plan import load_study
+from metacross.study.results import Result
+from metacross.training.run_folder import relevant_settings
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("study", "lines"),
+    [
+        ("docs/studies/mini-zero-shot.yaml", "mini-zero-shot"),
+        ("docs/studies/mini-search.yaml", "mini-search"),
+        ("low-resource", "mini-low-resource"),
+    ],
+)
+def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
+    study = load_study(ROOT / study if "/" in study else study, {"recipe": "mini"})
+    results = [
+        Result.model_validate_json(line)
+        for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines()
+    ]
+    assert results
+    for result in results:
+        unused = "fine_tuning" if result.fraction == 0 else "adaptation"
+        of_study = relevant_settings(study.settings(result.system, result.seed))
+        of_result = relevant_settings(Settings.model_validate(result.recipe))
+        assert {**of_study, unused: None} == {**of_result, unused: None}
+        assert result.digests["encoder"] == encoder_digest("mini")

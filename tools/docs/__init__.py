@@ -1,0 +1,1 @@
+"""Writes the pages of the documentation that come from the code."""

@@ -1,0 +1,31 @@
+"""Writes the reference pages: ``python -m tools.docs``.
+
+``python -m tools.docs output`` also runs the Python code of the README and the tutorial, and writes
+what it prints below it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tools.docs.command_page import command_page
+from tools.docs.printed_output import refreshed
+from tools.docs.settings_page import settings_page
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+PAGES_WITH_OUTPUT = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+
+
+def main(arguments: list[str]) -> None:
+    """Write the pages."""
+    (REFERENCE / "commands.md").write_text(command_page(), "utf-8")
+    (REFERENCE / "settings.md").write_text(settings_page(), "utf-8")
+    if arguments == ["output"]:
+        for page in PAGES_WITH_OUTPUT:
+            page.write_text(refreshed(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

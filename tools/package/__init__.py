@@ -1,0 +1,1 @@
+"""Builds the wheel and the sdist and tests them outside the repository."""
