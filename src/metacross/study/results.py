@@ -228,7 +228,7 @@ class StudyFolder:
         return sorted((self.folder / "results").glob("*.json"))
 
     def _lock(self) -> FileLock:
-        return FileLock(self.folder / ".results.lock")
+        return FileLock(self.folder / "results.lock")
 
     def _predictions(self, result: Result) -> Path:
         return self.folder / "predictions" / f"{result.key}.jsonl"
