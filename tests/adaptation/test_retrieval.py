@@ -132,7 +132,7 @@ def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
     sources = clustered(100)
     assert isinstance(build_index(sources, "auto"), SentenceIndex)
     assert isinstance(build_index(sources, "faiss"), ApproximateIndex)
-    monkeypatch.setattr(retrieval, "_EXACT_UP_TO", 99)
+    monkeypatch.setattr(retrieval, "_MAX_EXACT", 99)
     assert isinstance(build_index(sources, "auto"), ApproximateIndex)
     assert isinstance(build_index(sources, "exact"), SentenceIndex)
     monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
@@ -142,7 +142,7 @@ def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
 def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(
-        SettingsError, match=r"retrieval\.search: .*pip install 'metacross\[faiss\]'"
+        SettingsError, match=r"faiss is not installed: pip install 'metacross\[faiss\]'"
     ):
         build_index(clustered(100), "faiss")
 

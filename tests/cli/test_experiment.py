@@ -64,7 +64,7 @@ def test_a_dry_run_of_a_finished_study_loads_no_encoder(study_file, tmp_path, ru
     def refuse(*_arguments, **_options):
         raise AssertionError("an encoder was loaded")
 
-    monkeypatch.setattr(encoder, "_opened", refuse)
+    monkeypatch.setattr(encoder, "_load", refuse)
     monkeypatch.setattr(time_estimate, "_measured_speed", refuse)
     outcome = run("experiment", study_file, "--output", tmp_path / "out", "--dry-run")
     assert outcome.code == 0, outcome.err

@@ -115,7 +115,7 @@ def cut(path):
 
 BROKEN = {
     "no mark": (lambda f: (f / "metacross.json").unlink(), "expected metacross.json"),
-    "mark no JSON": (lambda f: (f / "metacross.json").write_text("{"), "cannot be understood"),
+    "mark no JSON": (lambda f: (f / "metacross.json").write_text("{"), "cannot be parsed"),
     "mark without labels": (
         lambda f: (f / "metacross.json").write_text('{"format": 1}'),
         "expected format, labels and adapts",
@@ -147,13 +147,19 @@ BROKEN = {
         lambda f: (f / "recipe.yaml").write_text("meta: {stps: 1}"),
         "did you mean",
     ),
-    "no vectors": (lambda f: (f / "source_vectors.safetensors").unlink(), "whole safetensors"),
-    "cut vectors": (lambda f: cut(f / "source_vectors.safetensors"), "whole safetensors"),
+    "no vectors": (
+        lambda f: (f / "source_vectors.safetensors").unlink(),
+        "cannot be read as safetensors",
+    ),
+    "cut vectors": (
+        lambda f: cut(f / "source_vectors.safetensors"),
+        "cannot be read as safetensors",
+    ),
     "cut source": (
         lambda f: (f / "source.jsonl").write_text((f / "source.jsonl").read_text().split("\n")[0]),
         "a vector for each of 1 source sentences, found 40",
     ),
-    "cut twin": (lambda f: cut(f / "pretrained.safetensors"), "whole safetensors"),
+    "cut twin": (lambda f: cut(f / "pretrained.safetensors"), "cannot be read as safetensors"),
 }
 
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 import tiny_teacher
 from metacross.errors import RunError
 from metacross.model.encoder import load_encoder
-from metacross.training.loop import Callback
+from metacross.training.callbacks import Callback
 from tools.mini_encoder.distillation import distill_encoder
 from tools.mini_encoder.distillation_step import losses
 from tools.mini_encoder.settings import TargetSettings, distillation_settings
@@ -26,7 +26,7 @@ class Interrupt(Callback):
     def __init__(self, after_step: int) -> None:
         self.after_step = after_step
 
-    def stepped(self, step, result):
+    def on_step_end(self, step, result):
         if step == self.after_step:
             os.kill(os.getpid(), signal.SIGINT)
 

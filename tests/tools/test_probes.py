@@ -4,7 +4,7 @@ import pytest
 
 import tiny
 from metacross.text.sentence import Sentence
-from metacross.training.loop import Callback
+from metacross.training.callbacks import Callback
 from tools.mini_encoder import entity_probe as entity_probe_module
 from tools.mini_encoder.entity_probe import entity_probe, probe_settings
 from tools.mini_encoder.retrieval_probe import retrieval_probe
@@ -14,7 +14,7 @@ class StepCounter(Callback):
     def __init__(self) -> None:
         self.n_sentences: list[int] = []
 
-    def stepped(self, step, result):
+    def on_step_end(self, step, result):
         self.n_sentences.append(result.n_items)
 
 
