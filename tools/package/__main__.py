@@ -102,7 +102,8 @@ def _run(command: list[str], folder: Path) -> str:
         check=False,
     )
     if ended.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{ended.stdout}\n{ended.stderr}")
+        last_lines = "\n".join([*ended.stdout.splitlines()[-40:], *ended.stderr.splitlines()[-40:]])
+        raise SystemExit(f"{' '.join(command)} failed:\n{last_lines}")
     return ended.stdout
 
 
