@@ -27,6 +27,7 @@ def few(monkeypatch):
     monkeypatch.setattr(plan, "_study_text", lambda _name: demo_study.as_yaml())
 
 
+@pytest.mark.slow
 def test_the_demo_trains_adapts_and_reports(few, run, tmp_path):
     outcome = run("demo", "--output", tmp_path / "demo")
     assert outcome.code == 0, outcome.err
@@ -42,6 +43,7 @@ def test_the_demo_trains_adapts_and_reports(few, run, tmp_path):
     assert "metacross train paper" in outcome.out
 
 
+@pytest.mark.slow
 def test_the_demo_resumes(few, run, tmp_path):
     assert run("demo", "--output", tmp_path / "demo").code == 0
     weights = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}

@@ -4,10 +4,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from conlleval_oracle import conlleval_counts
 from seqeval.metrics import accuracy_score, f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
 
+from conlleval_oracle import conlleval_counts
 from metacross.errors import DataError
 from metacross.metrics.scoring import Score, counts_by_sentence, score
 from metacross.text.bundled_corpus import bundled_corpus
@@ -50,6 +50,7 @@ def test_the_scorer_equals_seqeval_on_10_000_random_tag_sequences():
     assert report.macro_f1 == pytest.approx(f1_score(gold, predicted, average="macro"))
 
 
+@pytest.mark.slow
 def test_the_scorer_equals_nervaluate_on_10_000_random_tag_sequences():
     nervaluate = pytest.importorskip("nervaluate")  # not available for Python 3.10
     gold, predicted = random_pairs(10_000, IOB_TAGS, seed=2)

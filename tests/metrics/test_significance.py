@@ -45,6 +45,7 @@ def test_a_much_better_system_is_significantly_better():
     assert comparison.significant
 
 
+@pytest.mark.slow
 def test_chance_differences_are_called_significant_about_once_in_twenty():
     rng = np.random.default_rng(3)
     p_values = []
@@ -56,6 +57,7 @@ def test_chance_differences_are_called_significant_about_once_in_twenty():
     assert 0.02 < fraction < 0.09
 
 
+@pytest.mark.slow
 def test_runs_of_one_system_on_shuffled_halves_differ_significantly_about_once_in_twenty():
     rng = np.random.default_rng(8)
     p_values = []

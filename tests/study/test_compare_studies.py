@@ -8,6 +8,7 @@ from metacross.study.results import StudyFolder
 from metacross.study.run_study import run_study
 
 
+@pytest.mark.slow
 def test_two_studies_are_compared_result_by_result(study_file, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     run_study(study_file, output=first)

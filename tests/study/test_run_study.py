@@ -31,6 +31,7 @@ def change_study(study_file, **changes):
     study_file.write_text(json.dumps(values))
 
 
+@pytest.mark.slow
 def test_a_study_runs_once_and_a_second_call_does_nothing(study_file, tmp_path):
     output = tmp_path / "out"
     study = run_study(study_file, output=output)
@@ -118,6 +119,7 @@ def test_a_callback_observes_the_study(small_study_file, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_it_has_the_results_of_an_uninterrupted_study(study_file, tmp_path):
     uninterrupted, killed = tmp_path / "uninterrupted", tmp_path / "killed"
     command = [sys.executable, "-m", "metacross", "experiment", str(study_file), "--output"]
@@ -136,6 +138,7 @@ def test_killed_and_resumed_it_has_the_results_of_an_uninterrupted_study(study_f
     assert scores(killed) == scores(uninterrupted)
 
 
+@pytest.mark.slow
 def test_systems_with_the_same_settings_share_a_training_run(study_file, tmp_path):
     systems = {"one": [], "other": ["masking.ratio=0"], "twin": []}
     change_study(study_file, systems=systems, seeds=[1])
@@ -147,6 +150,7 @@ def test_systems_with_the_same_settings_share_a_training_run(study_file, tmp_pat
         assert counts["twin", target] == counts["one", target]
 
 
+@pytest.mark.slow
 def test_systems_that_differ_after_training_share_it_and_come_out_as_if_alone(
     study_file, corpora, tmp_path
 ):
@@ -178,6 +182,7 @@ def test_fractions_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_pat
     assert results["ours", 0.25].counts != results["ours", 0].counts
 
 
+@pytest.mark.slow
 def test_of_two_results_for_the_same_place_the_later_plan_counts(small_study_file, tmp_path):
     output = tmp_path / "out"
     (earlier,) = run_study(small_study_file, output=output).results

@@ -17,6 +17,8 @@ from metacross.study.results import StudyFolder
 from metacross.study.run_study import run_study
 from metacross.study.worker_pool import run_in_processes
 
+pytestmark = pytest.mark.slow
+
 ENDLESS = ("--set", "direct.steps=100000", "--set", "meta.steps=100000")
 
 

@@ -52,6 +52,7 @@ def test_the_targets_of_a_translation_move_towards_the_english_ones(parts):
     assert torch.equal(targets.states[padding], outputs.states[padding])
 
 
+@pytest.mark.slow
 def test_an_interrupted_distillation_resumes_to_bit_identical_weights(parts, tmp_path):
     complete, interrupted = tmp_path / "complete", tmp_path / "interrupted"
     inputs = parts.text_folder, parts.onnx_file

@@ -32,6 +32,7 @@ def test_the_entity_probe_reads_every_source_sentence_twice():
     assert counter.n_sentences == [32] * 4
 
 
+@pytest.mark.slow
 def test_a_longer_entity_probe_learns_the_entities(monkeypatch):
     monkeypatch.setattr(entity_probe_module, "_EPOCHS", 15)
     source, dev = tiny.corpus(64), tiny.corpus(30, seed=1)
@@ -39,6 +40,7 @@ def test_a_longer_entity_probe_learns_the_entities(monkeypatch):
     assert short > 0.8
 
 
+@pytest.mark.slow
 def test_labels_that_a_dev_corpus_does_not_have_are_ignored(monkeypatch):
     monkeypatch.setattr(entity_probe_module, "_EPOCHS", 15)
     source = tiny.corpus(64)

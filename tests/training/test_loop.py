@@ -55,6 +55,7 @@ def same_tensors(first: Path, second: Path) -> bool:
     return ours.keys() == theirs.keys() and all(torch.equal(ours[n], theirs[n]) for n in ours)
 
 
+@pytest.mark.slow
 def test_after_ten_kills_the_weights_are_those_of_an_uninterrupted_run(encoders, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     began = time.monotonic()
@@ -97,6 +98,7 @@ class Interrupt(Callback):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_a_checkpoint_and_says_how_to_resume(encoders, tmp_path):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     train(whole, encoders["bert"])
@@ -160,6 +162,7 @@ def test_another_recipe_or_corpus_in_the_same_folder_is_refused(encoders, tmp_pa
         )
 
 
+@pytest.mark.slow
 def test_a_full_disk_says_so_and_loses_no_earlier_checkpoint(encoders, tmp_path, capfd):
     whole, folder = tmp_path / "whole", tmp_path / "m"
     train(whole, encoders["bert"])
@@ -221,6 +224,7 @@ def test_the_run_folder_records_versions_seed_data_and_recipe(trained_folder):
     assert load_settings(trained_folder / "recipe.yaml").meta.steps == 4
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_another_another(encoders, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         train(tmp_path / name, encoders["bert"], "paper", f"run.seed={seed}")

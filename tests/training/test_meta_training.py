@@ -203,6 +203,7 @@ def peak_memory(function) -> int:
         return int(pipe.read())
 
 
+@pytest.mark.slow
 def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
     import transformers
 

@@ -20,9 +20,9 @@ class DoctestBlocks(griffe.Extension):
 
 
 def with_fences(text: str) -> str:
-    """The text with a fence around each doctest.
+    r"""The text with a fence around each doctest.
 
-    >>> with_fences("Adds.\\n\\n>>> 1 + 1\\n2").splitlines()
+    >>> with_fences("Adds.\n\n>>> 1 + 1\n2").splitlines()
     ['Adds.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     return _EXAMPLE.sub(lambda example: f"```pycon\n{example[0]}\n```", text)
