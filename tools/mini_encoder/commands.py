@@ -5,7 +5,6 @@ Modules that import torch are imported inside the commands, so that ``--help`` i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,9 @@ import typer
 from rich.table import Table
 
 from metacross.cli import output
+from metacross.cli.main import run_app
 from metacross.cli.options import JsonOption
-from metacross.errors import MetacrossError, SettingsError
+from metacross.errors import SettingsError
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from tools.mini_encoder.translation_pairs import read_translation_pairs
@@ -149,9 +149,5 @@ def _results_table(results: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; an error in the user's input is one line and exit code 1."""
-    try:
-        app(args=None if arguments is None else list(arguments))
-    except MetacrossError as error:
-        output.show_error(error)
-        sys.exit(1)
+    """Run ``python -m tools.mini_encoder``; ``arguments`` None: those of the process."""
+    run_app(app, arguments)

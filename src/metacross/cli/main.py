@@ -60,7 +60,12 @@ def _common(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. A ``MetacrossError`` is printed as one line, with exit code 1."""
+    """Run the ``metacross`` command; ``arguments`` None: those of the process."""
+    run_app(app, arguments)
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str] | None) -> None:
+    """Run a command line; an error that the user can fix ends in one line and exit code 1."""
     try:
         app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
