@@ -1,8 +1,8 @@
 """Builds wheel and sdist and tests the installed wheel: ``python -m tools.package``.
 
 The wheel is installed with all its dependencies into a new virtual environment in a temporary
-folder, where the source is not importable. There it checks corpora, trains, predicts, and runs some
-of the tests.
+folder, where the source is not importable. There it checks corpora, trains, predicts, runs the demo
+and some of the tests.
 """
 
 from __future__ import annotations
@@ -73,6 +73,9 @@ def _use(python: Path, folder: Path) -> None:
     predicted = _run([metacross, "predict", "model", "text.txt", "--to", "jsonl"], folder)
     if '"neighbors"' not in predicted:
         raise SystemExit(f"expected a prediction with neighbors, found {predicted!r}")
+    _say(_run([metacross, "demo"], folder).strip())
+    if not (folder / "demo" / "report.html").exists():
+        raise SystemExit("expected the demo to write demo/report.html, found none")
 
 
 def _test(python: Path, folder: Path) -> None:
