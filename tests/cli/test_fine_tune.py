@@ -1,5 +1,7 @@
 """``metacross fine-tune``, as a user runs it."""
 
+import pytest
+
 import metacross
 
 
