@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: install demo fix check test test-fast docs package bench clean
+.PHONY: install demo fix check test test-fast coverage docs package bench clean
 
 install: $(INSTALLED)
 
@@ -33,6 +33,9 @@ check: install
 	$(BIN)/mypy
 
 test: install
+	$(BIN)/python -m pytest -n auto
+
+coverage: install
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 test-fast: install

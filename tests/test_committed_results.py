@@ -13,6 +13,7 @@ from metacross.training.run_folder import relevant_settings
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "lines"),
     [

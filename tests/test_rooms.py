@@ -63,6 +63,7 @@ def test_a_room_imports_only_from_rooms_before_it(room):
     assert not set(imported_rooms(room)) & set(later)
 
 
+@pytest.mark.slow
 def test_what_is_imported_when_called_is_not_imported_before():
     code = "import sys, metacross.adaptation.ner_model; print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

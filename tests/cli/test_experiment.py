@@ -32,6 +32,7 @@ def study_file(encoders, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_study_is_run_and_compared(study_file, tmp_path, run):
     first, second = tmp_path / "first", tmp_path / "second"
     outcome = run("experiment", study_file, "--output", first)
@@ -71,6 +72,7 @@ def test_a_dry_run_of_a_finished_study_loads_no_encoder(study_file, tmp_path, ru
     assert "2 results, 2 of them done" in " ".join(outcome.out.split())
 
 
+@pytest.mark.slow
 def test_damaged_predictions_are_an_error_with_their_place(study_file, tmp_path, run):
     output = tmp_path / "out"
     run("experiment", study_file, "--output", output)

@@ -1,8 +1,11 @@
 """``metacross fine-tune``, as a user runs it."""
 
+import pytest
+
 import metacross
 
 
+@pytest.mark.slow
 def test_fine_tuning_is_seeded_and_the_result_does_not_adapt(run, trained_folder, files, tmp_path):
     def tune(name, seed):
         folder = tmp_path / name

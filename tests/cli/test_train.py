@@ -12,6 +12,7 @@ def sets(*overrides):
     return [word for override in (*tiny.FAST, *overrides) for word in ("--set", override)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "xlm-r", "distilbert"])
 def test_the_whole_flow_on_every_family(run, files, encoders, tmp_path, family):
     folder = tmp_path / "model"

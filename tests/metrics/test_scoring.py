@@ -41,6 +41,7 @@ def test_entities_equal_seqeval_s_on_10_000_random_tag_sequences():
         assert ours == get_entities(tags)
 
 
+@pytest.mark.slow
 def test_the_scorer_equals_seqeval_on_10_000_random_tag_sequences():
     gold, predicted = random_pairs(10_000, IOB_TAGS, seed=2)
     report = score(corpus_of(gold), corpus_of(predicted))

@@ -41,6 +41,7 @@ def test_systems_that_name_recipes_have_the_settings_of_the_paper_s_systems(stud
     assert settings == load_settings(recipe, overrides)
 
 
+@pytest.mark.slow
 def test_the_built_in_studies_can_be_planned():
     names = ["demo", "k", "lambda", "low-resource", "mask", "released-code", "zero-shot"]
     assert study_names() == names

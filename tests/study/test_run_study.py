@@ -46,6 +46,7 @@ def test_a_study_runs_once_and_a_second_call_does_nothing(study_file, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (output / "results").iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_result_counts_the_stored_predictions(study_file, tmp_path):
     change_study(study_file, seeds=[1])
     study = run_study(study_file, output=tmp_path / "out")
@@ -172,6 +173,7 @@ def test_systems_that_differ_after_training_share_it_and_come_out_as_if_alone(
         assert shared.recipe["adaptation"]["learning_rate"] == 0.1
 
 
+@pytest.mark.slow
 def test_fractions_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_path):
     data = {"targets": {"aa": corpora["aa"]}, "target_train": {"aa": corpora["train"]}}
     change_study(study_file, fractions=[0, 0.25], seeds=[1], data=data)

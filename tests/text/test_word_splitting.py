@@ -38,6 +38,7 @@ def test_words_of_running_text(text, language, expected):
     assert words(text, language) == expected.split()
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.sampled_from([None, "en", "fr", "zh"]))
 def test_the_words_cover_the_text_in_order_except_for_whitespace(text, language):
     layout = split_text(text, language)

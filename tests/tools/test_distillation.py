@@ -96,6 +96,7 @@ def test_a_distillation_does_not_resume_with_other_text_or_settings(parts, tmp_p
         distill_encoder(parts.text_folder, parts.onnx_file, folder, settings)
 
 
+@pytest.mark.slow
 def test_the_loss_of_the_student_falls(parts, tmp_path):
     easy = ("masking.sentences=0", "stream.parallel_ratio=0", "target.statistics_batches=30")
     longer = ("run.steps=100", "run.learning_rate=2e-3")

@@ -25,6 +25,7 @@ def test_the_entity_probe_trains_everything_for_two_epochs():
     assert settings.run.seed == 3
 
 
+@pytest.mark.slow
 def test_the_entity_probe_reads_every_source_sentence_twice():
     counter = StepCounter()
     corpus = tiny.corpus(64)

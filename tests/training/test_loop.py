@@ -114,6 +114,7 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_resume(encoders, tmp_path):
     assert same_tensors(whole / "model.safetensors", stopped / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_only_opened(encoders, tmp_path):
     train(tmp_path / "m", encoders["bert"])
     callback = Interrupt(0)
@@ -122,6 +123,7 @@ def test_a_finished_training_is_only_opened(encoders, tmp_path):
     assert model.labels == ("LOC", "PER")
 
 
+@pytest.mark.slow
 def test_two_trainings_in_one_folder_are_refused(encoders, tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.training.mkdir(parents=True)
@@ -131,6 +133,7 @@ def test_two_trainings_in_one_folder_are_refused(encoders, tmp_path):
     assert is_model_folder(folder.folder)
 
 
+@pytest.mark.slow
 def test_what_comes_after_training_can_be_changed_without_training_anew(encoders, tmp_path):
     folder = tmp_path / "m"
     before = train(folder, encoders["bert"])
@@ -148,6 +151,7 @@ def test_what_comes_after_training_can_be_changed_without_training_anew(encoders
         assert model.settings.meta == before.settings.meta
 
 
+@pytest.mark.slow
 def test_another_recipe_or_corpus_in_the_same_folder_is_refused(encoders, tmp_path):
     train(tmp_path / "m", encoders["bert"])
     with pytest.raises(RunError, match=r"with meta\.inner_steps = 2, now 1"):
@@ -233,6 +237,7 @@ def test_the_same_seed_gives_the_same_model_and_another_another(encoders, tmp_pa
     assert not same_tensors(a, c)
 
 
+@pytest.mark.slow
 def test_training_leaves_torch_s_own_random_numbers_alone(encoders, tmp_path):
     torch.manual_seed(5)
     wanted = torch.rand(3)
