@@ -6,7 +6,7 @@ import torch
 
 import metacross
 import tiny
-from metacross.adaptation import ner_model
+from metacross.adaptation import sentence_adapter
 from metacross.errors import DataError
 from metacross.model.encoder import weights_digest
 from metacross.settings import load_settings
@@ -159,8 +159,8 @@ def test_index_and_engine_are_not_built_without_adaptation(trained_folder, monke
     def refuse(*_arguments, **_options):
         raise AssertionError("built")
 
-    monkeypatch.setattr(ner_model, "build_index", refuse)
-    monkeypatch.setattr(ner_model, "FastEngine", refuse)
+    monkeypatch.setattr(sentence_adapter, "build_index", refuse)
+    monkeypatch.setattr(sentence_adapter, "FastEngine", refuse)
     model = metacross.load(trained_folder, device="cpu")
     assert model.predict("ana in oslo", adapt=False).sentences
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, overload
 
 from metacross.adaptation.evaluation import Evaluation, evaluate
-from metacross.adaptation.fast import FastEngine, unsupported_reason
-from metacross.adaptation.gradient_recorder import UnsupportedLayer
-from metacross.adaptation.plain import label_logits, plain_predictions
-from metacross.adaptation.prediction import (
-    Neighbor,
-    Prediction,
-    SentencePrediction,
-    prediction_from_logits,
-)
-from metacross.adaptation.retrieval import Index, build_index
-from metacross.adaptation.textbook import adapted, dropout
+from metacross.adaptation.plain import plain_predictions
+from metacross.adaptation.prediction import Neighbor, Prediction, SentencePrediction
+from metacross.adaptation.sentence_adapter import EngineName, Progress, SentenceAdapter
+from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
-from metacross.model.devices import seeded
-from metacross.model.model_folder import Datastore, ModelParts, load_model, save_model
-from metacross.model.sentence_encoder import Vectors
-from metacross.model.tagger import Example
+from metacross.model.model_folder import ModelParts, load_model, save_model
 from metacross.settings import Settings, settings_with
 from metacross.text.reading import read_corpus, unlabeled
 from metacross.text.sentence import Corpus, Sentence
@@ -45,9 +33,6 @@ _CHANGEABLE = (
     "run.gradient_cache_mb",
 )
 
-EngineName: TypeAlias = Literal["fast", "textbook"]
-Progress: TypeAlias = Callable[[int], None]
-
 
 class NerModel:
     """A model that finds named entities; made by :func:`metacross.train` or
@@ -64,13 +49,7 @@ class NerModel:
         self.parts = parts
         self.tagger = parts.tagger
         self.settings = parts.settings
-        self.fallback_reason = (
-            "it was requested"
-            if engine == "textbook"
-            else unsupported_reason(parts.tagger, parts.settings)
-        )
-        """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
-        self._support_examples: dict[int, Example] = {}
+        self._engine: EngineName = engine
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -83,11 +62,16 @@ class NerModel:
         return self.parts.adapts
 
     @property
+    def fallback_reason(self) -> str | None:
+        """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
+        return self._adapter.fallback_reason
+
+    @property
     def search_recall(self) -> float | None:
         """Fraction of the nearest source sentences that approximate search finds; None if the
         search is exact.
         """
-        return None if self.parts.datastore is None else self._index.recall
+        return self._adapter.search_recall
 
     @overload
     def predict(
@@ -179,7 +163,8 @@ class NerModel:
             def report(n_done: int, n_before: int = n_before) -> None:
                 progress(n_before + n_done)
 
-            yield from self._adapted(chunk, report) if adapts else self._plain(chunk)
+            predictions = self._adapter.predictions(chunk, report) if adapts else self._plain(chunk)
+            yield from predictions
             n_before += len(chunk)
             progress(n_before)
 
@@ -190,7 +175,7 @@ class NerModel:
 
         ``k=None`` takes the number of neighbors that the model adapts to.
         """
-        return self._nearest(self._datastore.sentence_encoder.vectors(sentences), k)
+        return self._adapter.neighbors(sentences, k=k)
 
     def evaluate(
         self,
@@ -238,34 +223,16 @@ class NerModel:
         """Write the model to a folder that :func:`metacross.load` and ``transformers`` read."""
         save_model(self.parts, folder)
 
-    @property
-    def _datastore(self) -> Datastore:
+    @cached_property
+    def _adapter(self) -> SentenceAdapter:
         if self.parts.datastore is None:
             raise ModelError(
                 "a fine-tuned model has no source sentences to adapt to; "
                 "use it without adaptation (adapt=False, --no-adapt)"
             )
-        return self.parts.datastore
-
-    @cached_property
-    def _index(self) -> Index:
-        return build_index(self._datastore.vectors, self.settings.retrieval.search)
-
-    @cached_property
-    def _engine(self) -> FastEngine:
-        memory_bytes = 2**20 * self.settings.run.gradient_cache_mb
-        return FastEngine(self.tagger, self.settings, memory_bytes=memory_bytes)
-
-    def _nearest(self, vectors: Vectors, k: int | None) -> list[tuple[Neighbor, ...]]:
-        retrieval, source = self.settings.retrieval, self._datastore.source
-        k = k or retrieval.neighbors
-        return [
-            tuple(
-                Neighbor(match.position, match.similarity, source[match.position])
-                for match in matches[retrieval.skip_nearest :]
-            )
-            for matches in self._index.nearest(vectors, k=k + retrieval.skip_nearest)
-        ]
+        return SentenceAdapter(
+            self.tagger, self.settings, self.parts.datastore, engine=self._engine
+        )
 
     def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
         with dropout(self.tagger, enabled=False):
@@ -275,69 +242,6 @@ class NerModel:
                 self.tagger.examples(sentences),
                 batch_pieces=self.settings.run.batch_pieces,
             )
-
-    def _adapted(
-        self, sentences: Sequence[Sentence], progress: Progress
-    ) -> Iterator[SentencePrediction]:
-        """Adapt to each sentence and label it (Algorithm 1, lines 15 to 19)."""
-        datastore = self._datastore
-        examples = self.tagger.examples(sentences)
-        vectors = (
-            datastore.sentence_encoder.vectors_of_windows([e.windows for e in examples])
-            if datastore.uses_tagger_tokenizer
-            else datastore.sentence_encoder.vectors(sentences)
-        )
-        neighbors = self._nearest(vectors, None)
-        supports = [
-            {neighbor.position: self._support_example(neighbor) for neighbor in nearest}
-            for nearest in neighbors
-        ]
-        logits = self._adapted_logits(examples, supports, progress)
-        for sentence, sentence_logits, nearest in zip(sentences, logits, neighbors, strict=True):
-            yield prediction_from_logits(sentence, sentence_logits, self.tagger.tag_set, nearest)
-
-    def _adapted_logits(
-        self,
-        examples: Sequence[Example],
-        supports: Sequence[Mapping[int, Example]],
-        progress: Progress,
-    ) -> Iterable[Tensor]:
-        if self.fallback_reason is None:
-            try:
-                with dropout(self.tagger, enabled=False):
-                    return self._engine.logits(examples, supports, progress=progress)
-            except UnsupportedLayer:
-                self.fallback_reason = "a layer of this encoder reads more than the sentences"
-        logits = []
-        for example, support in zip(examples, supports, strict=True):
-            logits.append(self._textbook_logits(example, list(support.values())))
-            progress(len(logits))
-        return logits
-
-    def _textbook_logits(self, example: Example, support: Sequence[Example]) -> Tensor:
-        """Adapt, label, restore."""
-        adaptation = self.settings.adaptation
-        with (
-            seeded(self.settings.run.seed),
-            dropout(self.tagger, enabled=adaptation.dropout),
-            adapted(
-                self.tagger,
-                support,
-                steps=adaptation.steps,
-                learning_rate=adaptation.learning_rate,
-                max_weight=adaptation.max_weight,
-                optimizer=self.settings.optimizer,
-            ),
-            dropout(self.tagger, enabled=False),
-        ):
-            (logits,) = label_logits(self.tagger, [example])
-        return logits
-
-    def _support_example(self, neighbor: Neighbor) -> Example:
-        if neighbor.position not in self._support_examples:
-            (example,) = self.tagger.examples([neighbor.sentence])
-            self._support_examples[neighbor.position] = example
-        return self._support_examples[neighbor.position]
 
 
 def load(

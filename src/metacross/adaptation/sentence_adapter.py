@@ -1,0 +1,142 @@
+"""Adapts a tagger to each sentence and labels it (Algorithm 1, lines 15 to 19)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from torch import Tensor
+
+from metacross.adaptation.fast import FastEngine, unsupported_reason
+from metacross.adaptation.gradient_recorder import UnsupportedLayer
+from metacross.adaptation.plain import label_logits
+from metacross.adaptation.prediction import (
+    Neighbor,
+    SentencePrediction,
+    prediction_from_logits,
+)
+from metacross.adaptation.retrieval import Index, build_index
+from metacross.adaptation.textbook import adapted, dropout
+from metacross.model.devices import seeded
+from metacross.model.model_folder import Datastore
+from metacross.model.sentence_encoder import Vectors
+from metacross.model.tagger import Example, Tagger
+from metacross.settings import Settings
+from metacross.text.sentence import Sentence
+
+EngineName: TypeAlias = Literal["fast", "textbook"]
+Progress: TypeAlias = Callable[[int], None]
+
+
+class SentenceAdapter:
+    """Retrieves the neighbors of sentences, and labels each with weights adapted to them.
+
+    Index and engine are built when they are first needed.
+    """
+
+    def __init__(
+        self, tagger: Tagger, settings: Settings, datastore: Datastore, *, engine: EngineName
+    ) -> None:
+        self._tagger = tagger
+        self._settings = settings
+        self._datastore = datastore
+        self.fallback_reason = (
+            "it was requested" if engine == "textbook" else unsupported_reason(tagger, settings)
+        )
+        """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
+        self._support_examples: dict[int, Example] = {}
+
+    @property
+    def search_recall(self) -> float | None:
+        """Fraction of the nearest source sentences that the search finds; None if it is exact."""
+        return self._index.recall
+
+    def neighbors(
+        self, sentences: Sequence[Sentence], *, k: int | None
+    ) -> list[tuple[Neighbor, ...]]:
+        """The ``k`` nearest source sentences of each sentence; None: as many as it adapts to."""
+        return self._nearest(self._datastore.sentence_encoder.vectors(sentences), k)
+
+    def predictions(
+        self, sentences: Sequence[Sentence], progress: Progress
+    ) -> Iterator[SentencePrediction]:
+        """Adapt to each sentence and label it; ``progress`` is called with the number done."""
+        encoder = self._datastore.sentence_encoder
+        examples = self._tagger.examples(sentences)
+        vectors = (
+            encoder.vectors_of_windows([example.windows for example in examples])
+            if self._datastore.uses_tagger_tokenizer
+            else encoder.vectors(sentences)
+        )
+        neighbors = self._nearest(vectors, None)
+        supports = [
+            {neighbor.position: self._support_example(neighbor) for neighbor in nearest}
+            for nearest in neighbors
+        ]
+        logits = self._adapted_logits(examples, supports, progress)
+        for sentence, sentence_logits, nearest in zip(sentences, logits, neighbors, strict=True):
+            yield prediction_from_logits(sentence, sentence_logits, self._tagger.tag_set, nearest)
+
+    @cached_property
+    def _index(self) -> Index:
+        return build_index(self._datastore.vectors, self._settings.retrieval.search)
+
+    @cached_property
+    def _engine(self) -> FastEngine:
+        memory_bytes = 2**20 * self._settings.run.gradient_cache_mb
+        return FastEngine(self._tagger, self._settings, memory_bytes=memory_bytes)
+
+    def _nearest(self, vectors: Vectors, k: int | None) -> list[tuple[Neighbor, ...]]:
+        retrieval, source = self._settings.retrieval, self._datastore.source
+        k = k or retrieval.neighbors
+        return [
+            tuple(
+                Neighbor(match.position, match.similarity, source[match.position])
+                for match in matches[retrieval.skip_nearest :]
+            )
+            for matches in self._index.nearest(vectors, k=k + retrieval.skip_nearest)
+        ]
+
+    def _adapted_logits(
+        self,
+        examples: Sequence[Example],
+        supports: Sequence[Mapping[int, Example]],
+        progress: Progress,
+    ) -> Iterable[Tensor]:
+        if self.fallback_reason is None:
+            try:
+                with dropout(self._tagger, enabled=False):
+                    return self._engine.logits(examples, supports, progress=progress)
+            except UnsupportedLayer:
+                self.fallback_reason = "a layer of this encoder reads more than the sentences"
+        logits = []
+        for example, support in zip(examples, supports, strict=True):
+            logits.append(self._textbook_logits(example, list(support.values())))
+            progress(len(logits))
+        return logits
+
+    def _textbook_logits(self, example: Example, support: Sequence[Example]) -> Tensor:
+        """Adapt, label, restore."""
+        adaptation = self._settings.adaptation
+        with (
+            seeded(self._settings.run.seed),
+            dropout(self._tagger, enabled=adaptation.dropout),
+            adapted(
+                self._tagger,
+                support,
+                steps=adaptation.steps,
+                learning_rate=adaptation.learning_rate,
+                max_weight=adaptation.max_weight,
+                optimizer=self._settings.optimizer,
+            ),
+            dropout(self._tagger, enabled=False),
+        ):
+            (logits,) = label_logits(self._tagger, [example])
+        return logits
+
+    def _support_example(self, neighbor: Neighbor) -> Example:
+        if neighbor.position not in self._support_examples:
+            (example,) = self._tagger.examples([neighbor.sentence])
+            self._support_examples[neighbor.position] = example
+        return self._support_examples[neighbor.position]
