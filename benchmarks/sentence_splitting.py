@@ -2,8 +2,8 @@
 
 python -m benchmarks.sentence_splitting FOLDER
 
-FOLDER has a file of raw sentences per language, one per line, such as ``de.txt`` or ``de.tsv`` (of
-a TSV file the first column is read). A sample of the lines is joined into paragraphs, with blanks
+FOLDER has a file of raw sentences per language, one per line, such as ``de.txt`` or ``de.tsv``. Of a
+TSV file the first column is the sentence and the second one its source. A sample of the lines is joined into paragraphs, with blanks
 between them except in Chinese and Japanese, and each splitter has to find where the lines start.
 The libraries pysbd, blingfire, syntok, sentencex and nupunkt are compared if they are installed.
 """
@@ -60,12 +60,18 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=["en", "es", "nl", "de", "fr", "zh"])
     parser.add_argument("--sentences", type=int, default=2_000, help="sentences per language")
     parser.add_argument("--seed", type=int, default=1, help="which sentences are drawn")
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        default=[""],
+        help="only sources whose name starts with one of these",
+    )
     parser.add_argument("--errors", action="store_true", help="print the errors of metacross")
     arguments = parser.parse_args()
     lines = {}
     for language in arguments.languages:
-        all_lines = read_lines(arguments.folder, language)
-        rng = random.Random(arguments.seed)  # noqa: S311 - a sample
+        all_lines = read_lines(arguments.folder, language, tuple(arguments.sources))
+        rng = random.Random(arguments.seed)
         lines[language] = rng.sample(all_lines, min(arguments.sentences, len(all_lines)))
     ended = {code: [line for line in drawn if has_end_mark(line)] for code, drawn in lines.items()}
     for title, drawn in (("all lines", lines), ("lines that end in a mark", ended)):
@@ -74,8 +80,8 @@ def main() -> None:
         sys.stdout.writelines(errors(ended, arguments.seed))
 
 
-def read_lines(folder: Path, language: str) -> list[str]:
-    """The sentences of a language, without blanks around them."""
+def read_lines(folder: Path, language: str, sources: tuple[str, ...] = ("",)) -> list[str]:
+    """The sentences of a language, from sources whose names start with one of ``sources``."""
     path = next(
         (path for suffix in (".txt", ".tsv") if (path := folder / f"{language}{suffix}").exists()),
         None,
@@ -83,8 +89,8 @@ def read_lines(folder: Path, language: str) -> list[str]:
     if path is None:
         sys.exit(f"{folder}: expected {language}.txt or {language}.tsv, found neither")
     with path.open(encoding="utf-8") as file:
-        sentences = (line.rstrip("\n").split("\t")[0].strip() for line in file)
-        return [sentence for sentence in sentences if sentence]
+        rows = (line.rstrip("\n").partition("\t") for line in file)
+        return [row[0].strip() for row in rows if row[0].strip() and row[2].startswith(sources)]
 
 
 def has_end_mark(sentence: str) -> bool:
@@ -94,7 +100,7 @@ def has_end_mark(sentence: str) -> bool:
 
 def paragraphs(sentences: Sequence[str], language: str, seed: int) -> Iterator[Paragraph]:
     """Paragraphs of 5 to 10 sentences."""
-    rng = random.Random(seed)  # noqa: S311 - sizes
+    rng = random.Random(seed)
     separator = "" if language in _WITHOUT_BLANKS else " "
     first = 0
     while first < len(sentences):
@@ -155,7 +161,8 @@ def errors(lines: dict[str, list[str]], seed: int) -> Iterator[str]:
             starts = {start for start, _ in split_sentences(part.text, language)} - {0}
             for start in sorted(starts ^ part.starts):
                 before, after = part.text[max(0, start - 60) : start], part.text[start : start + 40]
-                yield f"{language} {'+' if start in starts else '-'} {before}\N{SECTION SIGN}{after}\n"
+                sign = "+" if start in starts else "-"
+                yield f"{language} {sign} {before}\N{SECTION SIGN}{after}\n"
 
 
 def splitter_of(name: str, language: str) -> Splitter | None:
@@ -175,8 +182,7 @@ def _starts_of_texts(text: str, sentences: Iterable[str]) -> Iterator[int]:
 
 
 def _pysbd(language: str) -> Splitter | None:
-    import pysbd
-
+    pysbd = importlib.import_module("pysbd")
     if language not in pysbd.languages.LANGUAGE_CODES:
         return None
     segmenter = pysbd.Segmenter(language=language, clean=False)
@@ -184,14 +190,12 @@ def _pysbd(language: str) -> Splitter | None:
 
 
 def _blingfire(_language: str) -> Splitter:
-    import blingfire
-
+    blingfire = importlib.import_module("blingfire")
     return lambda text: _starts_of_texts(text, blingfire.text_to_sentences(text).split("\n"))
 
 
 def _syntok(language: str) -> Splitter | None:
-    from syntok import segmenter
-
+    segmenter = importlib.import_module("syntok.segmenter")
     if language not in ("en", "es", "de"):
         return None
 
@@ -204,14 +208,12 @@ def _syntok(language: str) -> Splitter | None:
 
 
 def _sentencex(language: str) -> Splitter:
-    import sentencex
-
+    sentencex = importlib.import_module("sentencex")
     return lambda text: _starts_of_texts(text, sentencex.segment(language, text))
 
 
 def _nupunkt(language: str) -> Splitter | None:
-    import nupunkt
-
+    nupunkt = importlib.import_module("nupunkt")
     if language != "en":
         return None
     return lambda text: _starts_of_texts(text, nupunkt.sent_tokenize(text))

@@ -118,7 +118,7 @@ _RULES = {
     ),
     "nl": PeriodRules(
         titles=_words(
-            "dhr mevr mw mr mrs dr drs ir ing prof ds Jhr Mgr Ms St kol lt gen kapt maj sgt "
+            "v d z dhr mevr mw mr mrs dr drs ir ing prof ds Jhr Mgr Ms St kol lt gen kapt maj sgt "
             "burg e.d.g z.g zg zgn bijv bv o.a d.w.z m.n t.a.v m.b.t i.v.m t.o.v "
             "i.p.v t.w.v n.a.v a.h.w"
         ),
@@ -143,10 +143,10 @@ _RULES = {
     ),
     "de": PeriodRules(
         titles=_words(
-            "Hr Hrn Fr Frl Dr Dres Prof Ing Dipl Mag Med med phil jur rer nat habil Univ Hl hl "
-            "St Gebr Frhr Gf Kgl kgl Gen Lt Hptm Obst Mr Mrs Ms z.B u.a d.h i.d.R "
-            "z.T v.a o.ä bzw vgl bspw sog ggf evtl insb insbes inkl einschl exkl ehem geb gest verh "
-            "lat griech engl frz dt franz ital span russ amerik österr schweiz"
+            "a b d e f i m n o s u v z Hr Hrn Fr Frl Dr Dres Prof Ing Dipl Mag Med med phil jur rer "
+            "nat habil Univ Hl hl St Gebr Frhr Gf Kgl kgl Gen Lt Hptm Obst Mr Mrs Ms z.B u.a d.h "
+            "i.d.R z.T v.a o.ä bzw vgl bspw sog ggf evtl insb insbes inkl einschl exkl ehem geb "
+            "gest verh lat griech engl frz dt"
         ),
         before_numbers=_words(
             "Nr Nrn S Bd Bde Abs Art Abb Tab Kap Aufl Jg Jh Jhd Jhdt H Rn Rz Ziff lfd Str ca "
@@ -155,8 +155,8 @@ _RULES = {
         ),
         abbreviations=_words(
             "Inc Ltd Corp Co Cie Jr Sr Str Nr Bd Abb Abt Abs Art Aufl Hrsg Hg Bez Kt Kr Reg Rgbz "
-            "Jh Jhd Jhdt Mio Mrd Tsd Std Min Sek Tel Ztr Verf Übers Bearb Verl Red Vors stellv allg "
-            "urspr gegr ca max min mind resp usf i.Br a.M a.d b.a u.s.w Wwe v.Chr n.Chr Chr"
+            "Jh Jhd Jhdt Mio Mrd Tsd Std Min Sek Tel Ztr Verf Übers Bearb Verl Red Vors stellv "
+            "allg urspr gegr ca max min mind resp usf i.Br a.M a.d b.a u.s.w Wwe v.Chr n.Chr Chr"
         ),
         openers=_words(
             "Der Die Das Den Dem Ein Eine Einen Einem Einer Dieser Diese Dieses Diesen Er Sie Es "

@@ -13,17 +13,15 @@ from metacross.text.word_splitting import is_character_script
 
 # End a sentence whatever follows: marks of Chinese, Japanese, Indic scripts, Armenian, Urdu,
 # Syriac, Ethiopic, Khmer, Burmese, Tibetan, Mongolian and others (Sentence_Terminal in Unicode).
-_FULL_STOPS = (
-    "。｡︒﹒।॥։۔܀܁܂߹࠷࠹࠽࠾။།༎༑።፧፨។៕᙮᠃᠉᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
-)
+_FULL_STOPS = "。｡︒﹒।॥։۔܀܁܂߹࠷࠹࠽࠾။།༎༑።፧፨។៕᙮᠃᠉᥄᥅᪨᪩᪪᪫᭚᭛᭞᭟᰻᰼᱾᱿꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯꧈꧉꩝꩞꩟꫰꫱꯫"
 _QUESTION_MARKS = "!?！？︕︖﹖﹗؟\u037e‼‽⁇⁈⁉⸮"  # U+037E is the Greek question mark
 _ELLIPSES = "…⋯"
 _PERIODS = ".．"
-_NO_BLANK_AFTER = _FULL_STOPS + "！？︕︖﹖﹗؟．"
+_NO_BLANK_AFTER = _FULL_STOPS + "！？︕︖﹖﹗؟"
 
 _CLOSERS = "\"'”’»›」』）〉》】〕〗)]}｝］＂＇“‘«"
 _SPACED_CLOSERS = "”»›"  # close even after a blank, as in French
-_OPENERS = "\"'“‘„‚«»‹›「『（〈《【〔([{｛［-–—―•*"
+_OPENERS = "\"'“‘„‚«»‹›「『（〈《【〔([{｛［-–—―•*¿¡"
 _CONTINUATIONS = ",;:，、；：،؛)]}）］｝」』》〉】〕%"
 
 _BLANKS = "[ \u00a0\u202f\u2009]"
@@ -32,14 +30,21 @@ _END = re.compile(
     rf"(?P<marks>[{_MARKS}](?:{_BLANKS}?[{_MARKS}\u0300-\u036f\ufe00-\ufe0f])*)"
     rf"(?P<closers>[{re.escape(_CLOSERS)}]*(?:{_BLANKS}+[{_SPACED_CLOSERS}]+)*)"
 )
-_NEXT = re.compile(rf"(?P<openers>[{re.escape(_OPENERS)}\s]*)(?P<word>[^\W_]*)")
-_CLITIC_THEN_CAPITAL = re.compile(r"['’‘`](?:s|t|k|n|m|r)\s+[A-Z]")  # Dutch: 's Avonds
+_NEXT = re.compile(
+    rf"(?P<openers>(?:[{re.escape(_OPENERS)}\s]|(?<=['’‘])[stknmr]\s+(?=[A-Z]))*)"  # 's Avonds
+    r"(?P<word>[^\W_]*)(?P<period>\.?)"
+)
+# After a closing quote: "he said", "と", as in “好！”他说。
+_QUOTE_GOES_ON = re.compile(r"と|って|[^。！？，“「『]{0,4}?[说說道问問答喊叫]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.-?)+[^\W\d_]{1,3}")  # U.S  z.B  J.-C
+_APOSTROPHE_PREFIX = re.compile(r"^[^\W\d_]{0,4}['’](?=..)")  # l'art
 _ROMAN = re.compile(r"[IVXLC]+")
-_NO_VOWELS = re.compile(r"[A-Z]?[bcdfghjklmnpqrstvwxz]{1,4}")
-_EDGES = frozenset("\"“”„‚«»‹›()[]{}（）「」『』/—–")
+_NO_VOWELS = re.compile(r"[^\W\d_aeiouyAEIOUYà-åè-öù-ýÀ-ÅÈ-ÖÙ-Ý]?[bcdfghjklmnpqrstvwxz]{1,4}")
+_EDGES = frozenset('"“”„‚«»‹›()[]{}（）「」『』/—–')
 _LONGEST_TOKEN = 30
-_LONG_WORD = 5  # letters; a word of this length before a period is hardly an abbreviation
+_LONG_WORD = 4  # letters
+_MAX_LIST_DIGITS = 3
+_MAX_ORDINAL_DIGITS = 2  # more digits are a year
 
 
 def split_sentences(text: str, language: str | None = None) -> tuple[tuple[int, int], ...]:
@@ -67,9 +72,9 @@ class _Mark:
         marks: The marks themselves.
         closers: Closing quotes and brackets after them.
         blank: Whether a blank or the end of the text follows.
-        next_character: The first character after blanks; empty at the end.
-        openers: Opening quotes, brackets and dashes before the next word.
+        following: What follows after blanks.
         next_word: The next word; empty if something else follows.
+        next_period: Whether a period follows the next word.
     """
 
     token: str
@@ -77,9 +82,9 @@ class _Mark:
     marks: str
     closers: str
     blank: bool
-    next_character: str
-    openers: str
+    following: str
     next_word: str
+    next_period: bool
 
 
 def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
@@ -89,13 +94,24 @@ def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
         sentence_start = segment_start
         yield sentence_start
         for match in _END.finditer(text, segment_start, segment_end):
-            next_start = _after_blanks(text, match.end(), segment_end)
+            next_start = _after_closers(text, segment_start, match.end(), segment_end)
             if next_start == segment_end:
                 break
             mark = _mark(text, sentence_start, match, next_start)
             if _ends_sentence(mark, rules, has_capitals=has_capitals):
                 sentence_start = next_start
                 yield sentence_start
+
+
+def _after_closers(text: str, start: int, position: int, end: int) -> int:
+    """Skip blanks, and a quote between blanks if it closes: ``He said: " Yes . " Then`` ..."""
+    position = _after_blanks(text, position, end)
+    if position < end and text[position] == '"' and text[position - 1].isspace():
+        after_quote = _after_blanks(text, position + 1, end)
+        spaced = after_quote > position + 1 or after_quote == end or text[after_quote] in ",."
+        if spaced and text.count('"', start, position) % 2 == 1:
+            return after_quote
+    return position
 
 
 def _after_blanks(text: str, position: int, end: int) -> int:
@@ -106,78 +122,88 @@ def _after_blanks(text: str, position: int, end: int) -> int:
 
 def _mark(text: str, sentence_start: int, match: re.Match[str], next_start: int) -> _Mark:
     token = _token_before(text, sentence_start, match.start())
-    following = _NEXT.match(text, next_start)
-    assert following is not None
+    next_match = _NEXT.match(text, next_start)
+    next_word, next_period = next_match.group("word", "period") if next_match else ("", "")
     return _Mark(
         token=token,
         opens_sentence=not text[sentence_start : match.start() - len(token)].strip("( \t\n"),
         marks=match["marks"],
         closers=match["closers"],
         blank=next_start > match.end(),
-        next_character=text[next_start],
-        openers=following["openers"],
-        next_word=following["word"],
+        following=text[next_start : next_start + _LONGEST_TOKEN],
+        next_word=next_word,
+        next_period=bool(next_period),
     )
 
 
 def _token_before(text: str, start: int, end: int) -> str:
     first = max(start, end - _LONGEST_TOKEN)
     position = end
-    while position > first and not text[position - 1].isspace() and text[position - 1] not in _EDGES:
+    while (
+        position > first and not text[position - 1].isspace() and text[position - 1] not in _EDGES
+    ):
         position -= 1
     return text[position:end]
 
 
 def _ends_sentence(mark: _Mark, rules: PeriodRules, *, has_capitals: bool) -> bool:
-    if mark.next_character in _CONTINUATIONS:
+    if mark.following[0] in _CONTINUATIONS:
         return False
-    if not mark.blank:
-        return _ends_without_blank(mark)
     if mark.marks[-1] in _NO_BLANK_AFTER:
-        return True
+        return not (mark.closers and _QUOTE_GOES_ON.match(mark.following))
+    if not mark.blank:
+        return _is_between_characters(mark)
     if mark.marks == "." and mark.token and not _period_may_end(mark, rules):
         return False
-    return _may_start(mark, has_capitals=has_capitals)
-
-
-def _ends_without_blank(mark: _Mark) -> bool:
-    """Full-width marks end a sentence, and other marks between Chinese characters do."""
-    if mark.marks[-1] in "．." :
-        return is_character_script(mark.next_character) and is_character_script(mark.token[-1:] or "x")
-    if mark.marks[-1] in _NO_BLANK_AFTER:
+    if mark.next_word != mark.next_word.lower() or not mark.next_word[:1].islower():
         return True
-    return mark.marks[-1] in _QUESTION_MARKS and is_character_script(mark.next_character)
+    # A small letter follows. In lowercased text it can start a sentence, and also after a word
+    # that is too long for an abbreviation.
+    is_long_word = len(mark.token) >= _LONG_WORD and mark.token.isalpha()
+    return not has_capitals or (mark.marks == "." and not mark.closers and is_long_word)
 
 
-def _may_start(mark: _Mark, *, has_capitals: bool) -> bool:
-    """Whether what follows looks like the start of a sentence."""
-    first = mark.next_word[:1]
-    if not first.islower() or mark.next_word != mark.next_word.lower():  # iPhone
-        return True
-    if not has_capitals:
-        return True
-    return mark.marks == "." and not mark.closers and len(mark.token) >= _LONG_WORD and mark.token.isalpha() and mark.token.islower()
+def _is_between_characters(mark: _Mark) -> bool:
+    """Whether an ASCII mark is used in Chinese or Japanese: ``是吗?我``."""
+    before, after = mark.token[-1:], mark.following[0]
+    if not is_character_script(after):
+        return False
+    if mark.marks[-1] in _PERIODS:
+        return before != "" and is_character_script(before)
+    return mark.marks[-1] in _QUESTION_MARKS
 
 
 def _period_may_end(mark: _Mark, rules: PeriodRules) -> bool:
     """Whether a period after a word can be a full stop."""
-    token = re.split("['’]", mark.token)[-1]
-    opener_follows = mark.next_word in rules.openers
+    token = _APOSTROPHE_PREFIX.sub("", mark.token)
+    is_letter = len(token) == 1 and token.lower() != token.upper()
     if _is_listed(token, rules.titles):
         return False
     if _is_number(mark.next_word) and _is_listed(token, rules.before_numbers):
         return False
-    if mark.opens_sentence and len(token) <= 3 and (token.isdigit() or len(token) == 1):
-        return False  # a list: "1. First"
-    if len(token) == 1 and token.isalpha() and token.lower() != token.upper():
-        return opener_follows and len(mark.next_word) > 1
-    if _DOTTED.fullmatch(token) or _is_listed(token, rules.abbreviations) or _NO_VOWELS.fullmatch(token):
-        return opener_follows
+    if mark.opens_sentence and (is_letter or token.isdigit()) and len(token) <= _MAX_LIST_DIGITS:
+        return False  # an item of a list: "1. First"
+    if is_letter and token.islower():
+        return len(mark.next_word) > 2  # not "z. B."
     if token.isdigit() and mark.next_word.lower() in rules.months:
         return False
-    if rules.ordinals and (token.isdigit() and len(token) <= 2 or _ROMAN.fullmatch(token)):
-        return opener_follows
+    if is_letter or _is_abbreviation(token, rules) or _is_ordinal(token, rules):
+        return mark.next_word in rules.openers and not mark.next_period
     return True
+
+
+def _is_abbreviation(token: str, rules: PeriodRules) -> bool:
+    return (
+        _is_listed(token, rules.abbreviations)
+        or _DOTTED.fullmatch(token) is not None
+        or _NO_VOWELS.fullmatch(token) is not None
+    )
+
+
+def _is_ordinal(token: str, rules: PeriodRules) -> bool:
+    """Whether a number with a period can be an ordinal: ``19. Jahrhundert``, ``Ludwig XIV.``."""
+    is_short_number = token.isdigit() and len(token) <= _MAX_ORDINAL_DIGITS
+    return rules.ordinals and (is_short_number or _ROMAN.fullmatch(token) is not None)
 
 
 def _is_listed(token: str, words: frozenset[str]) -> bool:
