@@ -2,9 +2,10 @@
 
 python -m benchmarks.sentence_splitting FOLDER
 
-FOLDER has a file of raw sentences per language, one per line, such as ``de.txt`` or ``de.tsv``. Of a
-TSV file the first column is the sentence and the second one its source. A sample of the lines is joined into paragraphs, with blanks
-between them except in Chinese and Japanese, and each splitter has to find where the lines start.
+FOLDER has a file of raw sentences per language, one per line, such as ``de.txt`` or ``de.tsv``. Of
+a TSV file the first column is the sentence and the second one its source. A sample of the lines is
+joined into paragraphs, with blanks between them except in Chinese and Japanese, and each splitter
+has to find where the lines start.
 The libraries pysbd, blingfire, syntok, sentencex and nupunkt are compared if they are installed.
 """
 

@@ -19,8 +19,9 @@ _ELLIPSES = "…⋯"
 _PERIODS = ".．"
 _NO_BLANK_AFTER = _FULL_STOPS + "！？︕︖﹖﹗؟"
 
-_CLOSERS = "\"'”’»›」』）〉》】〕〗)]}｝］＂＇“‘«"
-_SPACED_CLOSERS = "”»›"  # close even after a blank, as in French
+_CLOSERS = "\"'”’»›」』）〉》】〕〗)]}｝］＂＇"
+_GERMAN_CLOSERS = "“‘«"  # they close if no word follows at once
+_FRENCH_CLOSERS = "”»›"  # they close even after a blank if no word follows at once
 _OPENERS = "\"'“‘„‚«»‹›「『（〈《【〔([{｛［-–—―•*¿¡"
 _CONTINUATIONS = ",;:，、；：،؛)]}）］｝」』》〉】〕%"
 
@@ -28,7 +29,8 @@ _BLANKS = "[ \u00a0\u202f\u2009]"
 _MARKS = re.escape(_FULL_STOPS + _QUESTION_MARKS + _ELLIPSES + _PERIODS)
 _END = re.compile(
     rf"(?P<marks>[{_MARKS}](?:{_BLANKS}?[{_MARKS}\u0300-\u036f\ufe00-\ufe0f])*)"
-    rf"(?P<closers>[{re.escape(_CLOSERS)}]*(?:{_BLANKS}+[{_SPACED_CLOSERS}]+)*)"
+    rf"(?P<closers>(?:[{re.escape(_CLOSERS)}]|[{_GERMAN_CLOSERS}](?!\w)"
+    rf"|{_BLANKS}+[{_FRENCH_CLOSERS}](?!\w))*)"
 )
 _NEXT = re.compile(
     rf"(?P<openers>(?:[{re.escape(_OPENERS)}\s]|(?<=['’‘])[stknmr]\s+(?=[A-Z]))*)"  # 's Avonds
@@ -70,6 +72,7 @@ class _Mark:
         token: What precedes them without a blank: the last word, or ``U.S``.
         opens_sentence: Whether nothing but the token is between the start of the sentence and them.
         marks: The marks themselves.
+        bracketed: Whether they are alone in brackets: ``(!)``.
         closers: Closing quotes and brackets after them.
         blank: Whether a blank or the end of the text follows.
         following: What follows after blanks.
@@ -80,6 +83,7 @@ class _Mark:
     token: str
     opens_sentence: bool
     marks: str
+    bracketed: bool
     closers: str
     blank: bool
     following: str
@@ -94,7 +98,7 @@ def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
         sentence_start = segment_start
         yield sentence_start
         for match in _END.finditer(text, segment_start, segment_end):
-            next_start = _after_closers(text, segment_start, match.end(), segment_end)
+            next_start = _after_closers(text, sentence_start, match.end(), segment_end)
             if next_start == segment_end:
                 break
             mark = _mark(text, sentence_start, match, next_start)
@@ -104,14 +108,15 @@ def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
 
 
 def _after_closers(text: str, start: int, position: int, end: int) -> int:
-    """Skip blanks, and a quote between blanks if it closes: ``He said: " Yes . " Then`` ..."""
+    """Skip blanks, and a quote between blanks if it closes one: ``" Yes . " Then``."""
     position = _after_blanks(text, position, end)
-    if position < end and text[position] == '"' and text[position - 1].isspace():
-        after_quote = _after_blanks(text, position + 1, end)
-        spaced = after_quote > position + 1 or after_quote == end or text[after_quote] in ",."
-        if spaced and text.count('"', start, position) % 2 == 1:
-            return after_quote
-    return position
+    quote = next((quote for quote in ('"', "''", "'") if text.startswith(quote, position)), None)
+    if quote is None or position == end or not text[position - 1].isspace():
+        return position
+    after_quote = _after_blanks(text, position + len(quote), end)
+    is_spaced = after_quote == end or text[after_quote - 1].isspace() or text[after_quote] in ",.;)"
+    is_open = text.count(quote, start, position) % 2 == 1
+    return after_quote if is_spaced and (is_open or after_quote == end) else position
 
 
 def _after_blanks(text: str, position: int, end: int) -> int:
@@ -128,6 +133,8 @@ def _mark(text: str, sentence_start: int, match: re.Match[str], next_start: int)
         token=token,
         opens_sentence=not text[sentence_start : match.start() - len(token)].strip("( \t\n"),
         marks=match["marks"],
+        bracketed=text[match.start() - 1 : match.start()] in tuple("([（［")
+        and match["closers"].startswith(tuple(")]）］")),
         closers=match["closers"],
         blank=next_start > match.end(),
         following=text[next_start : next_start + _LONGEST_TOKEN],
@@ -147,7 +154,7 @@ def _token_before(text: str, start: int, end: int) -> str:
 
 
 def _ends_sentence(mark: _Mark, rules: PeriodRules, *, has_capitals: bool) -> bool:
-    if mark.following[0] in _CONTINUATIONS:
+    if mark.bracketed or mark.following[0] in _CONTINUATIONS:
         return False
     if mark.marks[-1] in _NO_BLANK_AFTER:
         return not (mark.closers and _QUOTE_GOES_ON.match(mark.following))
