@@ -60,7 +60,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder with LANGUAGE.txt or LANGUAGE.tsv")
     parser.add_argument("--languages", nargs="+", default=["en", "es", "nl", "de", "fr", "zh"])
     parser.add_argument("--sentences", type=int, default=2_000, help="sentences per language")
-    parser.add_argument("--seed", type=int, default=1, help="which sentences are drawn")
+    parser.add_argument("--seed", type=int, default=0, help="which sentences are drawn")
+    parser.add_argument(
+        "--skip",
+        type=int,
+        default=0,
+        help="leave out the first drawn sentences, used to write rules",
+    )
     parser.add_argument(
         "--sources",
         nargs="+",
@@ -73,7 +79,8 @@ def main() -> None:
     for language in arguments.languages:
         all_lines = read_lines(arguments.folder, language, tuple(arguments.sources))
         rng = random.Random(arguments.seed)
-        lines[language] = rng.sample(all_lines, min(arguments.sentences, len(all_lines)))
+        n_drawn = min(arguments.skip + arguments.sentences, len(all_lines))
+        lines[language] = rng.sample(all_lines, n_drawn)[arguments.skip :]
     ended = {code: [line for line in drawn if has_end_mark(line)] for code, drawn in lines.items()}
     for title, drawn in (("all lines", lines), ("lines that end in a mark", ended)):
         sys.stdout.write(f"\n{title}\n\n" + "\n".join(table(drawn, arguments.seed)) + "\n")
