@@ -145,8 +145,8 @@ _RULES = {
         titles=_words(
             "a b d e f i m n o s u v z Hr Hrn Fr Frl Dr Dres Prof Ing Dipl Mag Med med phil jur "
             "rer nat habil Univ Hl hl St Gebr Frhr Gf Kgl kgl Gen Lt Hptm Obst Mr Mrs Ms z.B u.a "
-            "d.h i.d.R z.T v.a o.ä bzw vgl bspw sog ggf evtl insb insbes inkl einschl exkl ehem geb "
-            "gest verh lat griech engl frz dt"
+            "d.h i.d.R z.T v.a o.ä bzw vgl bspw sog ggf evtl insb insbes inkl einschl exkl ehem "
+            "geb gest verh lat griech engl frz dt"
         ),
         before_numbers=_words(
             "Nr Nrn S Bd Bde Abs Art Abb Tab Kap Aufl Jg Jh Jhd Jhdt H Rn Rz Ziff lfd Str ca "

@@ -21,7 +21,7 @@ _NO_BLANK_AFTER = _FULL_STOPS + "！？︕︖﹖﹗؟"
 
 _CLOSERS = "\"'”’»›」』）〉》】〕〗)]}｝］＂＇"
 _GERMAN_CLOSERS = "“‘«"  # they close if no word follows at once
-_FRENCH_CLOSERS = "”»›"  # they close even after a blank if no word follows at once
+_SPACED_CLOSERS = "”»›)]}"  # they close even after a blank if no word follows at once
 _OPENERS = "\"'“‘„‚«»‹›「『（〈《【〔([{｛［-–—―•*¿¡"
 _CONTINUATIONS = ",;:，、；：،؛)]}）］｝」』》〉】〕%"
 
@@ -30,7 +30,7 @@ _MARKS = re.escape(_FULL_STOPS + _QUESTION_MARKS + _ELLIPSES + _PERIODS)
 _END = re.compile(
     rf"(?P<marks>[{_MARKS}](?:{_BLANKS}?[{_MARKS}\u0300-\u036f\ufe00-\ufe0f])*)"
     rf"(?P<closers>(?:[{re.escape(_CLOSERS)}]|[{_GERMAN_CLOSERS}](?!\w)"
-    rf"|{_BLANKS}+[{_FRENCH_CLOSERS}](?!\w))*)"
+    rf"|{_BLANKS}+[{re.escape(_SPACED_CLOSERS)}](?!\w))*)"
 )
 _NEXT = re.compile(
     rf"(?P<openers>(?:[{re.escape(_OPENERS)}\s]|(?<=['’‘])[stknmr]\s+(?=[A-Z]))*)"  # 's Avonds
@@ -44,6 +44,7 @@ _ROMAN = re.compile(r"[IVXLC]+")
 _NO_VOWELS = re.compile(r"[^\W\d_aeiouyAEIOUYà-åè-öù-ýÀ-ÅÈ-ÖÙ-Ý]?[bcdfghjklmnpqrstvwxz]{1,4}")
 _EDGES = frozenset('"“”„‚«»‹›()[]{}（）「」『』/—–')
 _LONGEST_TOKEN = 30
+_LONGEST_QUOTE = 2_000
 _LONG_WORD = 4  # letters
 _MAX_LIST_DIGITS = 3
 _MAX_ORDINAL_DIGITS = 2  # more digits are a year
@@ -98,7 +99,7 @@ def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
         sentence_start = segment_start
         yield sentence_start
         for match in _END.finditer(text, segment_start, segment_end):
-            next_start = _after_closers(text, sentence_start, match.end(), segment_end)
+            next_start = _after_closers(text, sentence_start, match, segment_end)
             if next_start == segment_end:
                 break
             mark = _mark(text, sentence_start, match, next_start)
@@ -107,16 +108,21 @@ def _starts(text: str, rules: PeriodRules) -> Iterator[int]:
                 yield sentence_start
 
 
-def _after_closers(text: str, start: int, position: int, end: int) -> int:
-    """Skip blanks, and a quote between blanks if it closes one: ``" Yes . " Then``."""
-    position = _after_blanks(text, position, end)
+def _after_closers(text: str, start: int, match: re.Match[str], end: int) -> int:
+    """Skip blanks, and a quote between blanks if it closes: ``He said : " Yes . " Then``.
+
+    It does if a quote is open in the sentence, or if there is a blank before the mark too.
+    """
+    position = _after_blanks(text, match.end(), end)
     quote = next((quote for quote in ('"', "''", "'") if text.startswith(quote, position)), None)
     if quote is None or position == end or not text[position - 1].isspace():
         return position
     after_quote = _after_blanks(text, position + len(quote), end)
     is_spaced = after_quote == end or text[after_quote - 1].isspace() or text[after_quote] in ",.;)"
-    is_open = text.count(quote, start, position) % 2 == 1
-    return after_quote if is_spaced and (is_open or after_quote == end) else position
+    is_tokenized = text[match.start() - 1 : match.start()].isspace()
+    n_quotes = text.count(quote, max(start, position - _LONGEST_QUOTE), position)
+    closes = is_tokenized or after_quote == end or n_quotes % 2 == 1
+    return after_quote if is_spaced and closes else position
 
 
 def _after_blanks(text: str, position: int, end: int) -> int:
@@ -131,7 +137,8 @@ def _mark(text: str, sentence_start: int, match: re.Match[str], next_start: int)
     next_word, next_period = next_match.group("word", "period") if next_match else ("", "")
     return _Mark(
         token=token,
-        opens_sentence=not text[sentence_start : match.start() - len(token)].strip("( \t\n"),
+        opens_sentence=_after_blanks(text, sentence_start, match.start()) + len(token)
+        == match.start(),
         marks=match["marks"],
         bracketed=text[match.start() - 1 : match.start()] in tuple("([（［")
         and match["closers"].startswith(tuple(")]）］")),
@@ -164,10 +171,11 @@ def _ends_sentence(mark: _Mark, rules: PeriodRules, *, has_capitals: bool) -> bo
         return False
     if mark.next_word != mark.next_word.lower() or not mark.next_word[:1].islower():
         return True
-    # A small letter follows. In lowercased text it can start a sentence, and also after a word
-    # that is too long for an abbreviation.
+    # A small letter follows. It can start a sentence in lowercased text, and after a period that
+    # does not belong to an abbreviation: a blank or a long word is before it.
     is_long_word = len(mark.token) >= _LONG_WORD and mark.token.isalpha()
-    return not has_capitals or (mark.marks == "." and not mark.closers and is_long_word)
+    is_full_stop = mark.marks == "." and not mark.closers and (not mark.token or is_long_word)
+    return not has_capitals or is_full_stop
 
 
 def _is_between_characters(mark: _Mark) -> bool:
