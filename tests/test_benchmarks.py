@@ -27,3 +27,19 @@ def test_ratios_are_computed_within_repeats(monkeypatch):
     assert other["ratio"] == 2
     assert other["lowest_ratio"] == 1
     assert other["highest_ratio"] == pytest.approx(3)
+
+
+def test_sentence_splitters_are_compared_on_lines_of_text(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import sentence_splitting
+
+    lines = ["Dr. Ruiz slept.\tnews", "Was it late?\tnews", "no mark\tnews", "Left out.\tchat"]
+    (tmp_path / "en.tsv").write_text("\n".join(lines * 5) + "\n", encoding="utf-8")
+    options = ["--languages", "en", "--sources", "news"]
+    monkeypatch.setattr("sys.argv", ["sentence_splitting", str(tmp_path), *options])
+    sentence_splitting.main()
+    rows = [row for row in capsys.readouterr().out.splitlines() if row.startswith("| en |")]
+    all_lines, ended = ([cell.strip() for cell in row.split("|")] for row in rows)
+    assert int(all_lines[3]) > 0
+    assert float(all_lines[5]) <= float(all_lines[4]) < 100
+    assert ended[3:6] == ["0", "100.0", "100.0"]

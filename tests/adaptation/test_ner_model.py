@@ -112,6 +112,32 @@ def test_a_list_of_texts_gives_a_list_of_predictions_equal_to_one_by_one(model):
         assert len(prediction.sentences[0].neighbors) == 2
 
 
+@pytest.mark.parametrize("adapt", [False, True])
+def test_a_document_has_the_entities_of_its_sentences_shifted(model, adapt):
+    corpus = tiny.corpus(12, seed=4)
+    sentences = [" ".join(w for w in s.words if w != ".").capitalize() + "." for s in corpus]
+    document = " ".join(sentences)
+    prediction = model.predict(document, adapt=adapt, language="en")
+    expected, shift = [], 0
+    for sentence in sentences:
+        for entity in model.predict(sentence, adapt=adapt, language="en").entities:
+            expected.append((entity.start + shift, entity.end + shift, entity.label, entity.text))
+        shift += len(sentence) + 1
+    assert expected
+    assert [(e.start, e.end, e.label, e.text) for e in prediction.entities] == expected
+    assert len(prediction.sentences) == len(sentences)
+    for start, part in zip(prediction.starts, prediction.sentences, strict=True):
+        assert document.startswith(part.text, start)
+
+
+def test_each_sentence_of_a_document_has_its_own_neighbors(model):
+    prediction = model.predict("Ana went to Oslo. The old rain fell.", adapt=True)
+    first, second = prediction.sentences
+    for part in (first, second):
+        (alone,) = model.predict(part.text, adapt=True).sentences
+        assert [n.position for n in part.neighbors] == [n.position for n in alone.neighbors]
+
+
 def test_a_text_without_words_has_no_entities(model):
     empty, full = model.predict([" ", "ana in oslo"])
     assert (empty.entities, empty.sentences) == ((), ())

@@ -34,6 +34,15 @@ def test_predicted_conll_scores_as_evaluate_says(run, trained_folder, files, tmp
     assert scored["systems"][str(predicted)]["overall"] == result["adapted"]["overall"]
 
 
+def test_each_sentence_of_a_line_is_a_record_that_says_where_it_is(run, trained_folder, write):
+    lines = ["ana went to york. tom saw the rain.", "bern"]
+    outcome = run("predict", trained_folder, write("x.txt", "\n".join(lines)), "--to", "jsonl")
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [(record["line"], record["start"]) for record in records] == [(1, 0), (1, 18), (2, 0)]
+    for record in records:
+        assert lines[record["line"] - 1].startswith(record["text"], record["start"])
+
+
 def test_offsets_of_raw_text_point_into_it(run, trained_folder, write):
     lines = [f"  {'  '.join(sentence.words)}" for sentence in tiny.corpus(20, seed=4)]
     path = write("x.txt", "\n".join(lines))

@@ -32,6 +32,14 @@ def test_other_text_is_read_as_one_sentence_per_line(write, text):
     assert all(not sentence.labeled and sentence.language == "es" for sentence in corpus)
 
 
+def test_a_line_of_text_can_have_several_sentences(write):
+    lines = "  Dr. Ruiz slept.  Tom ran.\n\nThe end\n"
+    corpus = read_corpus(write("x.txt", lines), language="en")
+    places = [(s.origin.line, s.origin.start, s.layout.text) for s in corpus]
+    assert places == [(1, 0, "  Dr. Ruiz slept.  "), (1, 19, "Tom ran."), (3, 0, "The end")]
+    assert corpus[0].words == ("Dr", ".", "Ruiz", "slept", ".")
+
+
 def test_the_format_can_be_given(write):
     corpus = read_corpus(write("x.conll", "Ginebra O\n"), options=ReadOptions(format=Format.TEXT))
     assert corpus[0].words == ("Ginebra", "O")

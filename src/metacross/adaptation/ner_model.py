@@ -17,7 +17,7 @@ from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.model_folder import ModelParts, load_model, save_model
 from metacross.settings import Settings, settings_with
-from metacross.text.reading import read_corpus, unlabeled
+from metacross.text.reading import read_corpus, sentence_layouts, unlabeled
 from metacross.text.sentence import Corpus, Sentence
 from metacross.text.word_splitting import split_text
 
@@ -96,7 +96,9 @@ class NerModel:
     ) -> Prediction | list[Prediction]:
         """Find the entities of a text, or of each text in a list.
 
-        ``language`` is a code such as ``"fr"``; it helps to split the text into words.
+        A text can be a document: it is split into sentences, and the model adapts to each of them.
+        Entities have character offsets in the document. ``language`` is a code such as ``"fr"``;
+        it helps to split the text into sentences and words.
 
             prediction = model.predict("Angela Merkel besuchte Wolfsburg.", language="de")
             for entity in prediction.entities:
@@ -115,14 +117,19 @@ class NerModel:
     def _predicted_texts(
         self, texts: Sequence[str], adapt: bool | None, language: str | None
     ) -> list[Prediction]:
-        layouts = [split_text(text, language) for text in texts]
-        sentences = [unlabeled(layout, language) for layout in layouts if layout.offsets]
-        predictions = self.predict_stream(sentences, adapt=adapt)
+        """Predict the sentences of all texts together, then collect them by text."""
+        layouts_by_text = [list(sentence_layouts(text, language)) for text in texts]
+        predictions = self.predict_stream(
+            (unlabeled(layout, language) for layouts in layouts_by_text for _, layout in layouts),
+            adapt=adapt,
+        )
         return [
-            Prediction(layout.text, (next(predictions),), (0,))
-            if layout.offsets
-            else Prediction(layout.text, (), ())
-            for layout in layouts
+            Prediction(
+                text,
+                sentences=tuple(islice(predictions, len(layouts))),
+                starts=tuple(start for start, _ in layouts),
+            )
+            for text, layouts in zip(texts, layouts_by_text, strict=True)
         ]
 
     def predict_words(

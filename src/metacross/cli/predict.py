@@ -87,7 +87,10 @@ def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterato
 def _written(prediction: SentencePrediction, to: OutputFormat) -> str:
     if to is OutputFormat.CONLL:
         return conll_lines(prediction.labeled)
-    record = json_record(prediction.labeled)
+    sentence = prediction.labeled
+    record = json_record(sentence)
+    if sentence.layout is not None and sentence.origin is not None:
+        record |= {"line": sentence.origin.line, "start": sentence.origin.start}
     for span, score in zip(record["spans"], prediction.scores, strict=True):
         span["score"] = round(score, 4)
     if prediction.neighbors:

@@ -17,6 +17,7 @@ from metacross.text.jsonl import sentences_from_json
 from metacross.text.lines import NumberedLine, numbered_lines
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Corpus, Layout, Origin, Sentence
+from metacross.text.sentence_splitting import split_sentences
 from metacross.text.word_splitting import split_text
 
 
@@ -73,12 +74,12 @@ def read_corpus(
     r"""Read a corpus from a file or a Hugging Face data set.
 
     The format is detected by the suffix of the file, otherwise by its first lines: CoNLL columns,
-    JSON lines, or plain text with one sentence per line.
+    JSON lines, or plain text, which is split into sentences line by line.
 
     Args:
         source: A file, a folder saved by ``datasets``, or ``hub:NAME[:CONFIG][@SPLIT]``.
         language: Language code of the sentences, such as ``"es"``. It also decides how plain text
-            is split into words.
+            is split into sentences and words.
         options: Format, encoding and columns, where they cannot be detected.
 
     Raises:
@@ -177,9 +178,20 @@ def _sentences_from_text(
     lines: Iterable[NumberedLine], source: str, language: str | None
 ) -> Iterator[Sentence]:
     for number, line in lines:
-        layout = split_text(line, language)
+        for start, layout in sentence_layouts(line, language):
+            yield unlabeled(layout, language, Origin(source, number, start))
+
+
+def sentence_layouts(text: str, language: str | None) -> Iterator[tuple[int, Layout]]:
+    """The sentences of a text that have words: where each starts in the text, and its words.
+
+    >>> [(start, layout.text) for start, layout in sentence_layouts("Ana slept. Tom ran.", "en")]
+    [(0, 'Ana slept. '), (11, 'Tom ran.')]
+    """
+    for start, end in split_sentences(text, language):
+        layout = split_text(text[start:end], language)
         if layout.offsets:
-            yield unlabeled(layout, language, Origin(source, number))
+            yield start, layout
 
 
 def unlabeled(layout: Layout, language: str | None, origin: Origin | None = None) -> Sentence:

@@ -29,10 +29,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a sentence was read: a file (or ``<stdin>``) and the line of its first word."""
+    """Where a sentence was read: a file (or ``<stdin>``) and the line of its first word.
+
+    ``start`` is the character offset in the line if the line has several sentences.
+    """
 
     source: str
     line: int
+    start: int = 0
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}"
