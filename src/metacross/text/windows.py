@@ -311,7 +311,7 @@ def _missing_space(configuration: Mapping[str, Any]) -> str:
 
 def _writes_metaspace(normalizer: Mapping[str, Any]) -> bool:
     """Whether a normalizer replaces spaces with ``▁``, as Gemma's does."""
-    return normalizer["type"] == "Replace" and normalizer["content"] == _METASPACE
+    return (normalizer["type"], normalizer.get("content")) == ("Replace", _METASPACE)
 
 
 def _steps(configuration: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
