@@ -18,10 +18,10 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from metacross.adaptation.gradient_cache import GradientCache
 from metacross.adaptation.gradient_recorder import (
+    TraceableLayer,
     UnsupportedLayer,
     clip_deltas,
     traceable_layers,
@@ -55,7 +55,7 @@ def unsupported_reason(tagger: Tagger, settings: Settings) -> str | None:
 class _Group:
     """Test sentences that go through the network together, with a row for each window.
 
-    ``vectors`` holds the adapted biases and LayerNorm weights. *Shape:* slots (rows, pieces of the
+    ``vectors`` holds the adapted biases and norm weights. *Shape:* slots (rows, pieces of the
     support), sizes (rows,), each vector (rows, width).
     """
 
@@ -69,7 +69,7 @@ class FastEngine:
 
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
-        self._modules = traceable_layers(tagger)
+        self._layers = traceable_layers(tagger)
         self._adam = FreshAdam(settings.optimizer)
         self._learning_rate = settings.adaptation.learning_rate
         self.gradient_cache = GradientCache(
@@ -165,24 +165,27 @@ class FastEngine:
         """Inside the block the layers use adapted weights, in each thread those of its group."""
         adapted = set(self.gradient_cache.weight_names)
         with contextlib.ExitStack() as stack:
-            for name, module in self._modules.items():
+            for name, layer in self._layers.items():
                 if f"{name}.weight" in adapted:
-                    stack.enter_context(_replaced(module, self._forward(name, module)))
+                    stack.enter_context(_replaced(layer.module, self._forward(name, layer)))
             yield
 
-    def _forward(self, name: str, module: nn.Linear | nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    def _forward(self, name: str, layer: TraceableLayer) -> Callable[[Tensor], Tensor]:
         def forward(x: Tensor) -> Tensor:
             group: _Group = self._thread.group
-            if x.dim() != 3 or len(x) != len(group.slots):
+            dimensions = 3 if layer.norm is None else x.dim()  # 4 inside attention heads
+            if x.dim() != dimensions or len(x) != len(group.slots):
                 raise UnsupportedLayer
-            if isinstance(module, nn.LayerNorm):
-                scaled = functional.layer_norm(x, module.normalized_shape, None, None, module.eps)
-                scaled *= group.vectors[f"{name}.weight"][:, None]
+            per_row = (slice(None), *(None,) * (x.dim() - 2))
+            if layer.norm is not None:
+                scales = group.vectors[f"{name}.weight"] + layer.norm.offset  # (rows, width)
+                scaled = layer.norm.normalized(x).mul_(scales[per_row])
             else:
-                scaled = self._multiplied(x, f"{name}.weight", module.weight, group)
-            if module.bias is None:
+                weight = self._tagger.trainable[f"{name}.weight"]
+                scaled = self._multiplied(x, f"{name}.weight", weight, group)
+            if not layer.has_bias:
                 return scaled
-            return scaled.add_(group.vectors[f"{name}.bias"][:, None])
+            return scaled.add_(group.vectors[f"{name}.bias"][per_row])
 
         return forward
 

@@ -143,7 +143,7 @@ class GradientCache:
         return inputs, functional.embedding(slots, self._pool.deltas[name])
 
     def vectors(self, supports: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """The gradients of biases and LayerNorms for the mean loss of each support.
+        """The gradients of biases and norms for the mean loss of each support.
 
         *Shape:* each (supports, width).
         """
