@@ -55,13 +55,22 @@ def unsupported_reason(tagger: Tagger, settings: Settings) -> str | None:
 class _Group:
     """Test sentences that go through the network together, with a row for each window.
 
-    ``vectors`` holds the adapted biases and norm weights. *Shape:* slots (rows, pieces of the
-    support), sizes (rows,), each vector (rows, width).
+    ``shared`` holds the gradients of layers that are shared by all sentences; if there are any, all
+    rows belong to one test sentence. ``vectors`` holds the adapted biases and norm weights.
+
+    *Shape:* slots (rows, pieces of the support), sizes (rows,), each vector (rows, width).
     """
 
     slots: Tensor
     sizes: Tensor
+    shared: dict[str, tuple[Tensor, Tensor]]
     vectors: dict[str, Tensor]
+
+    @property
+    def first_row(self) -> _Group:
+        """The group with only its first row, for what the rows share."""
+        vectors = {name: rows[:1] for name, rows in self.vectors.items()}
+        return _Group(self.slots[:1], self.sizes[:1], self.shared, vectors)
 
 
 class FastEngine:
@@ -101,7 +110,9 @@ class FastEngine:
             for needed, tests in self._stages(supports):
                 self.gradient_cache.hold(needed, workers)
                 with self._replaced_layers():
-                    groups = _groups(tests, examples, supports, workers.n)
+                    alone = self.gradient_cache.has_shared(next(iter(needed.values())))
+                    size = 1 if alone else _GROUP_SIZE
+                    groups = _groups(tests, examples, supports, workers.n, size)
                     for group_logits in workers.each(adapted, groups):
                         logits |= group_logits
                         progress(len(logits))
@@ -147,7 +158,8 @@ class FastEngine:
             for name, gradients in self.gradient_cache.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
-        self._thread.group = _Group(self.gradient_cache.slots(rows), sizes, vectors)
+        shared = self.gradient_cache.shared(rows[0])
+        self._thread.group = _Group(self.gradient_cache.slots(rows), sizes, shared, vectors)
         return label_logits(self._tagger, examples)
 
     def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
@@ -174,6 +186,8 @@ class FastEngine:
         def forward(x: Tensor) -> Tensor:
             group: _Group = self._thread.group
             dimensions = 3 if layer.norm is None else x.dim()  # 4 inside attention heads
+            if len(x) == 1 and f"{name}.weight" in group.shared:
+                group = group.first_row
             if x.dim() != dimensions or len(x) != len(group.slots):
                 raise UnsupportedLayer
             per_row = (slice(None), *(None,) * (x.dim() - 2))
@@ -191,7 +205,7 @@ class FastEngine:
 
     def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
         """Multiply the pieces of each row, (rows, pieces, in), by the weights adapted to it."""
-        inputs, deltas = self.gradient_cache.matrix(name, group.slots)
+        inputs, deltas = self._gradient_of(name, group)
         deltas /= group.sizes[:, None, None]
         clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
         width = weight.shape[1]
@@ -206,6 +220,22 @@ class FastEngine:
             self._adam.step(weight_tile, [gradient], self._learning_rate, out=adapted, decays=True)
             result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
         return result
+
+    def _gradient_of(self, name: str, group: _Group) -> tuple[Tensor, Tensor]:
+        """The inputs and deltas of a matrix for the support of each row.
+
+        *Shape:* (rows, pieces, in) and (rows, pieces, out).
+        """
+        parts = []
+        if self.gradient_cache.has_matrix(name):
+            parts.append(self.gradient_cache.matrix(name, group.slots))
+        if name in group.shared:
+            inputs, deltas = group.shared[name]
+            n_rows = len(group.slots)
+            parts.append((inputs.repeat(n_rows, 1, 1), deltas.repeat(n_rows, 1, 1)))
+        if len(parts) == 1:
+            return parts[0]
+        return tuple(torch.cat(part, dim=1) for part in zip(*parts, strict=True))  # type: ignore[return-value]
 
     def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
         size = shape[0] * shape[1] * shape[2]
@@ -241,6 +271,7 @@ def _groups(
     examples: Sequence[Example],
     supports: Sequence[Mapping[int, Example]],
     n_workers: int,
+    group_size: int,
 ) -> list[Sequence[int]]:
     """Groups of test sentences of similar length with supports of similar length, the most
     expensive first; every worker gets the same number of groups.
@@ -252,7 +283,9 @@ def _groups(
     def cost(group: Sequence[int]) -> int:
         return sum(n_support(i) + examples[i].n_pieces for i in group)
 
-    n_groups = n_workers * math.ceil(len(tests) / _GROUP_SIZE / n_workers)
+    if group_size == 1:
+        return sorted(([i] for i in tests), key=cost, reverse=True)
+    n_groups = n_workers * math.ceil(len(tests) / group_size / n_workers)
     n_bands = max(1, round(math.sqrt(n_groups)))
     groups = []
     for band in _evenly(sorted(tests, key=n_support), n_bands):

@@ -35,20 +35,33 @@ class LayerTrace:
 
     The pieces of sentence ``i`` are those from ``ends[i]`` up to ``ends[i + 1]``.
 
-    *Shape:* losses (sentences,); of each matrix the inputs (pieces, in) and deltas (pieces, out);
-    the gradient of each vector (sentences, width).
+    ``shared`` holds what linear layers compute once for all sentences, such as DeBERTa's position
+    projections. Only its sum over the sentences is known, and their bias gradients are divided
+    equally among the sentences: record a sentence alone to get its part.
+
+    *Shape:* losses (sentences,); of each matrix the inputs (pieces, in) and deltas (pieces, out),
+    of each shared one (rows, in) and (rows, out); the gradient of each vector (sentences, width).
     """
 
     losses: Tensor
     ends: tuple[int, ...]
     matrices: dict[str, tuple[Tensor, Tensor]]
+    shared: dict[str, tuple[Tensor, Tensor]]
     vectors: dict[str, Tensor]
 
-    def matrix_of(self, name: str, sentences: range) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of consecutive sentences."""
-        pieces = slice(self.ends[sentences.start], self.ends[sentences.stop])
-        inputs, deltas = self.matrices[name]
-        return inputs[pieces], deltas[pieces]
+    @property
+    def matrix_names(self) -> list[str]:
+        """The names of the weights of linear layers."""
+        return [*dict.fromkeys((*self.matrices, *self.shared))]
+
+    def matrix(self, name: str) -> tuple[Tensor, Tensor]:
+        """All inputs and deltas of a linear layer's weight; the gradient of the sum of the losses
+        is ``deltas.T @ inputs``.
+        """
+        parts = [part[name] for part in (self.matrices, self.shared) if name in part]
+        if len(parts) == 1:
+            return parts[0]
+        return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +153,7 @@ class GradientRecorder:
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),
             matrices=self._in_order(builder.matrices),
+            shared=self._in_order(builder.shared),
             vectors=self._in_order(builder.vectors),
         )
 
@@ -160,24 +174,29 @@ class _TraceBuilder:
         self._lengths = lengths
         self._sentence_of_window = lengths.new_zeros(len(batch.piece_ids))  # (windows,)
         self._sentence_of_window[batch.window_of_word] = batch.sentence_of_word
-        self._layers: set[str] = set()
+        self._layers: set[tuple[str, bool]] = set()
         self._inputs: list[tuple[weakref.ref[Tensor], Tensor]] = []
         self.lowest: list[Tensor] = []
         """Outputs of the lowest recorded layers, where the backward pass ends."""
         self.matrices: dict[str, tuple[Tensor, Tensor]] = {}
+        self.shared: dict[str, tuple[Tensor, Tensor]] = {}
         self.vectors: dict[str, Tensor] = {}
 
     def add_layer(self, name: str, layer: TraceableLayer, x: Tensor, output: Tensor) -> Tensor:
         """Record a layer's input, and its deltas in the backward pass; returns its output."""
         per_head = layer.norm is not None and x.dim() == 4 and len(x) == self._shape[0]
-        if name in self._layers or not (per_head or x.shape[:2] == self._shape):
+        per_piece = x.shape[:2] == self._shape and (name, False) not in self._layers
+        is_shared = not per_piece and layer.norm is None and x.dim() == 3 and len(x) == 1
+        if (name, is_shared) in self._layers or not (per_head or per_piece or is_shared):
             raise UnsupportedLayer
-        self._layers.add(name)
+        self._layers.add((name, is_shared))
         if not output.requires_grad:
             output = output.detach().requires_grad_()
             self.lowest.append(output)
         if layer.norm is not None and per_head:
             hook = self._head_norm_hook(name, layer.norm, x.detach())
+        elif is_shared:
+            hook = self._shared_hook(name, layer, x.detach()[0])
         else:
             hook = self._hook(name, layer, self._input(x))
         output.register_hook(hook)  # type: ignore[no-untyped-call]
@@ -187,14 +206,33 @@ class _TraceBuilder:
         def add_deltas(padded: Tensor) -> None:
             deltas = self._without_padding(padded)
             if layer.has_bias:
-                self.vectors[f"{name}.bias"] = _sums(deltas, self._lengths)
+                self._add_to_vector(f"{name}.bias", _sums(deltas, self._lengths))
             if layer.norm is None:
                 self.matrices[f"{name}.weight"] = (inputs, deltas)
             else:
                 products = deltas * layer.norm.normalized(inputs)
-                self.vectors[f"{name}.weight"] = _sums(products, self._lengths)
+                self._add_to_vector(f"{name}.weight", _sums(products, self._lengths))
 
         return add_deltas
+
+    def _shared_hook(
+        self, name: str, layer: TraceableLayer, inputs: Tensor
+    ) -> Callable[[Tensor], None]:
+        """For a linear layer that reads something once for all sentences. *Shape:* (rows, in)."""
+
+        def add_deltas(deltas: Tensor) -> None:
+            is_used = deltas[0].any(dim=1)  # (rows,): distances that occur in the sentences
+            self.shared[f"{name}.weight"] = (inputs[is_used], deltas[0, is_used])
+            if layer.has_bias:
+                mean = deltas[0].sum(dim=0) / len(self._lengths)
+                self._add_to_vector(f"{name}.bias", mean.repeat(len(self._lengths), 1))
+
+        return add_deltas
+
+    def _add_to_vector(self, name: str, gradients: Tensor) -> None:
+        """A layer can be called twice: for the sentences, and once for all of them."""
+        earlier = self.vectors.get(name)
+        self.vectors[name] = gradients if earlier is None else earlier + gradients
 
     def _head_norm_hook(
         self, name: str, norm: NormLayer, inputs: Tensor
@@ -209,7 +247,7 @@ class _TraceBuilder:
             of_windows = (deltas * norm.normalized(inputs)).sum(dim=(1, 2))  # (windows, width)
             of_sentences = of_windows.new_zeros(len(self._lengths), of_windows.shape[1])
             of_sentences.index_add_(0, self._sentence_of_window, of_windows)
-            self.vectors[f"{name}.weight"] = of_sentences
+            self._add_to_vector(f"{name}.weight", of_sentences)
 
         return add_deltas
 
