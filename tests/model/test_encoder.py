@@ -1,6 +1,7 @@
 """Encoders of every family."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import torch
 import transformers
 
 import tiny
+from benchmarks import encoder_parity
 from metacross.errors import ModelError
 from metacross.model.encoder import (
     encoder_of,
@@ -320,3 +322,36 @@ def test_load_encoder_gives_states_as_transformers_does(encoders):
     encoder = load_encoder(encoders["bert"])
     assert encoder_of(encoder.network) is encoder.network
     assert encoder.tokenizer.fast.is_fast
+
+
+def test_a_tokenizer_without_fast_form_is_one_clear_line(encoders, monkeypatch):
+    slow = transformers.CanineTokenizer()
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
+    with pytest.raises(ModelError, match=r"expected a fast tokenizer .*, found only CanineTok"):
+        load_tokenizer(encoders["bert"])
+
+
+def test_a_tokenizer_without_fast_form_that_needs_a_package_is_one_clear_line(encoders, tmp_path):
+    folder = shutil.copytree(encoders["xlm"], tmp_path / "xlm")
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "XLMTokenizer"}')
+    (folder / "vocab.json").write_text('{"<s>": 0, "</s>": 1, "<pad>": 2, "<unk>": 3}')
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    with pytest.raises(ModelError, match="expected a fast tokenizer") as error:
+        load_tokenizer(str(folder))
+    assert "\n" not in str(error.value)
+
+
+def test_the_page_on_encoders_lists_every_tested_family_with_its_parity():
+    page = encoder_parity.PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (yes|no) \| ([\d.e-]*) \|$", page, re.MULTILINE)
+    assert {*encoder_parity.EXAMPLES} == {*FAMILIES, "mini"}
+    assert [(name, examples) for name, examples, _, _ in rows] == [
+        *encoder_parity.EXAMPLES.values()
+    ]
+    assert all(engine == "yes" and float(number) < 1e-5 for _, _, engine, number in rows)
+
+
+def test_the_parity_of_the_page_is_measured(encoders):
+    assert encoder_parity.max_difference(encoders["gemma3"], tiny, learning_rate=1e-3) < 1e-5
+    assert encoder_parity.max_difference(encoders["bert"], tiny, learning_rate=1e-3) < 1e-5

@@ -128,6 +128,11 @@ def load_tokenizer(name: str) -> EncoderTokenizer:
     try:
         with _quiet():
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except ImportError as problem:  # tokenizers without fast form need other packages
+        raise ModelError(
+            f"{name}: expected a fast tokenizer (tokenizer.json), found one without fast form: "
+            f"{_reason(problem)}"
+        ) from problem
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise ModelError(f"{name}: its tokenizer cannot be opened: {_reason(problem)}") from problem
     if not getattr(tokenizer, "is_fast", False):
