@@ -21,7 +21,7 @@ def test_the_paper_s_numbers():
     assert (recipe.encoder.frozen_layers, recipe.encoder.dropout) == (3, 0.1)
     assert (recipe.encoder.max_length, recipe.encoder.overlap) == (128, 64)
     assert (recipe.masking.ratio, recipe.loss.max_weight) == (0.2, 2.0)
-    assert (recipe.retrieval.neighbors, recipe.retrieval.pooling) == (2, "cls")
+    assert (recipe.retrieval.neighbors, recipe.retrieval.pooling) == (2, None)
     assert (recipe.meta.steps, recipe.meta.tasks_per_step, recipe.meta.inner_steps) == (
         3_000,
         32,

@@ -37,9 +37,17 @@ class EncoderSettings(SettingsGroup):
         description="number of bottom layers that stay as pre-trained, with the embeddings; "
         "null: everything is trained",
     )
+    layers: int | None = Field(
+        None, ge=1, description="number of bottom layers that are read; null: all layers"
+    )
+    attention: Literal["bidirectional", "causal"] | None = Field(
+        None,
+        description="what a piece attends to: pieces on both sides or only those before it; "
+        "null: both sides, also in decoder language models",
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout before the linear layer")
     max_length: int = Field(
-        128, ge=4, description="longest window in pieces, including the two special ones"
+        128, ge=4, description="longest window in pieces, including special ones"
     )
     overlap: int = Field(64, ge=0, description="pieces that a window shares with the one before")
 
@@ -65,7 +73,11 @@ class RetrievalSettings(SettingsGroup):
     """Which source sentences a sentence learns from."""
 
     neighbors: int = Field(2, ge=1, description="K: size of a support set")
-    pooling: Literal["cls", "mean"] = Field("cls", description="how pieces become a vector")
+    pooling: Literal["cls", "mean", "last"] | None = Field(
+        None,
+        description="how pieces become a vector: the first piece, the mean or the last piece; "
+        "null: cls for encoders with a start piece, mean for others, last for causal ones",
+    )
     encoder: str | None = Field(
         None,
         description="another encoder for the sentence vectors; null: the tagger's, as pre-trained",

@@ -9,7 +9,7 @@ from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
-from metacross.model.encoder import weights_digest
+from metacross.model.encoder import layers_of, weights_digest
 from metacross.settings import load_settings
 from tiny import tagger_on
 
@@ -57,7 +57,7 @@ def worst(ours, theirs):
     return max((a - b).abs().max().item() for a, b in zip(ours, theirs, strict=True))
 
 
-@pytest.mark.parametrize("family", ["bert", "xlm-r", "distilbert", "modernbert", "mini"])
+@pytest.mark.parametrize("family", [*tiny.FAMILIES, "mini"])
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_logits_equal_the_textbook_loop_s(encoders, family, k):
     folder = "mini" if family == "mini" else encoders[family]
@@ -70,18 +70,20 @@ def test_logits_equal_the_textbook_loop_s(encoders, family, k):
 
 
 @pytest.mark.parametrize("frozen", ["0", "1", "3", "4"])
-def test_whatever_is_frozen(encoders, frozen):
+@pytest.mark.parametrize("family", ["bert", "mdeberta", "mt5", "gemma3"])
+def test_whatever_is_frozen(encoders, family, frozen):
     ours, theirs, _ = both(
-        encoders["bert"], 2, "adaptation.learning_rate=1e-3", f"encoder.frozen_layers={frozen}"
+        encoders[family], 2, "adaptation.learning_rate=1e-3", f"encoder.frozen_layers={frozen}"
     )
     assert worst(ours, theirs) < 1e-5
 
 
-def test_sentences_longer_than_a_window(encoders):
+@pytest.mark.parametrize("family", ["bert", "mdeberta", "gemma3", "qwen3"])
+def test_sentences_longer_than_a_window(encoders, family):
     long = tiny.corpus(4, seed=3, longest=80)
     sizes = ("encoder.max_length=16", "encoder.overlap=6")
     ours, theirs, _ = both(
-        encoders["bert"],
+        encoders[family],
         2,
         "adaptation.learning_rate=1e-3",
         *sizes,
@@ -101,14 +103,16 @@ def test_sentences_longer_than_a_window(encoders):
     ],
     ids=["no bias correction", "weight decay", "clipping", "max loss"],
 )
-def test_every_kind_of_adam_and_loss(encoders, overrides):
-    ours, theirs, _ = both(encoders["bert"], 2, "adaptation.learning_rate=1e-3", *overrides)
+@pytest.mark.parametrize("family", ["bert", "mdeberta", "gemma3"])
+def test_every_kind_of_adam_and_loss(encoders, family, overrides):
+    ours, theirs, _ = both(encoders[family], 2, "adaptation.learning_rate=1e-3", *overrides)
     assert worst(ours, theirs) < 1e-5
 
 
-def test_little_memory_changes_no_result(encoders):
-    much = both(encoders["bert"], 2)[0]
-    little = both(encoders["bert"], 2, memory_bytes=1)[0]
+@pytest.mark.parametrize("family", ["bert", "mdeberta"])
+def test_little_memory_changes_no_result(encoders, family):
+    much = both(encoders[family], 2)[0]
+    little = both(encoders[family], 2, memory_bytes=1)[0]
     assert worst(much, little) < 1e-5
 
 
@@ -169,14 +173,21 @@ def test_a_trainable_embedding_needs_the_textbook_loop(encoders):
     assert "embeddings" in unsupported_reason(tagger, load_settings("paper"))
 
 
-def test_a_layer_that_reads_something_else_than_the_sentences_is_noticed(encoders):
-    tagger = tagger_on(encoders["deberta"])
+def share_a_layer(network):
+    """Let the third layer run twice, also in place of the fourth."""
+    layers = layers_of(network)
+    layers[3] = layers[2]
+
+
+def test_a_layer_that_reads_the_sentences_twice_is_noticed(encoders):
+    tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=0")
+    share_a_layer(tagger.network)
     settings = load_settings("paper")
     engine = FastEngine(tagger, settings, memory_bytes=10**9)
     examples = tagger.examples(TESTS)
     source = tagger.examples(SOURCE)
     with pytest.raises(UnsupportedLayer):
-        engine.logits(examples, [{0: source[0]} for _ in examples])
+        engine.logits(examples, [{i: source[i] for i in range(3)} for _ in examples])
 
 
 def test_a_sentence_s_result_does_not_depend_on_its_company(encoders):
@@ -208,8 +219,9 @@ def test_a_model_predicts_the_same_with_either_engine(trained_folder):
 
 
 def test_a_model_falls_back_visibly_where_the_engine_cannot(encoders):
-    recipe = load_settings("direct", [*tiny.FAST, "direct.steps=2"])
-    model = metacross.train(SOURCE, dev=SOURCE, encoder=encoders["deberta"], recipe=recipe)
+    recipe = load_settings("direct", [*tiny.FAST, "direct.steps=2", "encoder.frozen_layers=0"])
+    model = metacross.train(SOURCE, dev=SOURCE, encoder=encoders["bert"], recipe=recipe)
+    share_a_layer(model.tagger.network)
     assert model.fallback_reason is None
     found = list(model.predict_stream(TESTS, adapt=True))
     assert len(found) == len(TESTS)

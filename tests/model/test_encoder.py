@@ -1,13 +1,16 @@
 """Encoders of every family."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+import transformers
 
 import tiny
+from benchmarks import encoder_parity
 from metacross.errors import ModelError
 from metacross.model.encoder import (
     encoder_of,
@@ -15,12 +18,16 @@ from metacross.model.encoder import (
     load_encoder,
     load_tokenizer,
     new_tagger_network,
+    save_network,
+    sentence_pooling,
+    tag_logits,
     weights_digest,
 )
 from metacross.model.tagger import freeze
+from metacross.text.sentence import Sentence
 from tiny import TAGS, tagger_on
 
-FAMILIES = ["bert", "xlm-r", "distilbert", "deberta", "modernbert"]
+FAMILIES = tiny.FAMILIES
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -32,12 +39,18 @@ def test_the_embeddings_and_the_bottom_layers_are_frozen_and_nothing_else(
     freeze(network, n_frozen)
     layers = list(layers_of(network))
     for number, layer in enumerate(layers):
-        trains = {parameter.requires_grad for parameter in layer.parameters()}
+        trains = {
+            parameter.requires_grad
+            for name, parameter in layer.named_parameters()
+            if "relative_attention_bias" not in name  # T5's position embeddings
+        }
         assert trains == {number >= n_frozen}
     in_layers = {id(parameter) for layer in layers for parameter in layer.parameters()}
     for name, parameter in network.named_parameters():
         if id(parameter) not in in_layers:
-            assert parameter.requires_grad == ("embed" not in name), name
+            parts = ("emb", "shared.weight", "deberta.encoder.LayerNorm")
+            is_embedding = any(part in name for part in parts)
+            assert parameter.requires_grad != is_embedding, name
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -70,13 +83,122 @@ def test_more_frozen_layers_than_there_are_is_refused(encoders):
     [
         ("bert", ["[CLS]", "[SEP]", "[PAD]", "[MASK]"]),
         ("xlm-r", ["<s>", "</s>", "<pad>", "<mask>"]),
+        ("t5", [None, "</s>", "<pad>", None]),
+        ("gemma3", ["<bos>", None, "<pad>", "<mask>"]),
+        ("qwen3", [None, None, "<|endoftext|>", None]),
+        ("llama", ["<|begin_of_text|>", None, "<|endoftext|>", None]),
     ],
 )
 def test_special_pieces_come_from_the_tokenizer(encoders, family, names):
     tokenizer = load_tokenizer(encoders[family])
     special = tokenizer.special
     ids = [special.start, special.end, special.pad, special.mask]
-    assert tokenizer.fast.convert_ids_to_tokens(ids) == names
+    pieces = [None if i is None else tokenizer.fast.convert_ids_to_tokens(i) for i in ids]
+    assert pieces == names
+
+
+def first_word_logits(tagger, words):
+    (example,) = tagger.examples([Sentence(words)])
+    with torch.no_grad():
+        return tagger.logits(tagger.batch([example]))[0]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("attention", ["null", "bidirectional"])
+def test_a_later_word_changes_the_scores_of_an_earlier_one(encoders, family, attention):
+    tagger = tagger_on(encoders[family], f"encoder.attention={attention}")
+    one, other = (first_word_logits(tagger, ("ana", "saw", last)) for last in ("eva", "tom"))
+    assert not torch.allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", tiny.DECODERS)
+def test_a_later_word_changes_no_earlier_one_with_causal_attention(encoders, family):
+    tagger = tagger_on(encoders[family], "encoder.attention=causal")
+    one, other = (first_word_logits(tagger, ("ana", "saw", last)) for last in ("eva", "tom"))
+    assert torch.equal(one, other)
+
+
+def test_an_encoder_is_not_read_causally(encoders):
+    with pytest.raises(ModelError, match=r"encoder\.attention to be bidirectional or null"):
+        tagger_on(encoders["bert"], "encoder.attention=causal")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_the_bottom_layers_are_read(encoders, family):
+    tagger = tagger_on(encoders[family], "encoder.layers=2", "encoder.frozen_layers=1")
+    everything = new_tagger_network(encoders[family], TAGS.tags, seed=0)
+    layers = layers_of(tagger.network)
+    assert len(layers) == 2
+    for layer, same in zip(layers, layers_of(everything)[:2], strict=True):
+        weights = zip(layer.parameters(), same.parameters(), strict=True)
+        assert all(torch.equal(weight, other) for weight, other in weights)
+    assert first_word_logits(tagger, ("ana", "saw", "eva")).isfinite().all()
+
+
+def test_more_layers_than_there_are_is_refused(encoders):
+    with pytest.raises(ModelError, match=r"encoder\.layers: expected at most .* 4 layers, found 5"):
+        tagger_on(encoders["bert"], "encoder.layers=5")
+
+
+def test_the_bundled_encoder_needs_all_its_layers():
+    with pytest.raises(ModelError, match=r"needs all 4; set encoder\.layers=null"):
+        tagger_on("mini", "encoder.layers=2", "encoder.frozen_layers=0")
+
+
+@pytest.mark.parametrize(
+    ("family", "attention"),
+    [*((family, "null") for family in FAMILIES), *((family, "causal") for family in tiny.DECODERS)],
+)
+def test_transformers_reads_a_saved_network_as_it_was(encoders, family, attention, tmp_path):
+    tagger = tagger_on(
+        encoders[family],
+        f"encoder.attention={attention}",
+        "encoder.layers=3",
+    )
+    save_network(tagger.network, tagger.tokenizer, tmp_path)
+    loaded = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path).eval()
+    batch = tagger.batch(tagger.examples(tiny.corpus(4)))
+    with torch.no_grad():
+        logits, same = (
+            tag_logits(network, batch.piece_ids, batch.attention)
+            for network in (tagger.network, loaded)
+        )
+    is_text = batch.attention.bool()
+    assert torch.equal(logits[is_text], same[is_text])
+
+
+@pytest.mark.parametrize(
+    ("family", "attention", "pooling"),
+    [
+        ("bert", None, "cls"),
+        ("xlm-r", None, "cls"),
+        ("t5", None, "mean"),
+        ("gemma3", None, "mean"),
+        ("embedding-gemma", None, "mean"),
+        ("llama", "causal", "last"),
+    ],
+)
+def test_sentence_vectors_come_from_the_pieces_that_the_family_suggests(
+    encoders, family, attention, pooling
+):
+    encoder = load_encoder(encoders[family], attention=attention)
+    assert sentence_pooling(encoder.network, encoder.tokenizer.special, None) == pooling
+    assert sentence_pooling(encoder.network, encoder.tokenizer.special, "mean") == "mean"
+
+
+def test_there_is_no_first_piece_to_take_without_a_start_piece(encoders):
+    encoder = load_encoder(encoders["qwen3"])
+    with pytest.raises(ModelError, match=r"retrieval\.pooling: expected mean, last or null"):
+        sentence_pooling(encoder.network, encoder.tokenizer.special, "cls")
+
+
+def test_dropout_is_added_where_a_family_has_none(encoders):
+    tagger = tagger_on(encoders["eurobert"], "encoder.dropout=0.5")
+    batch = tagger.batch(tagger.examples(tiny.corpus(3)))
+    still = tagger.logits(batch)
+    assert torch.equal(still, tagger.logits(batch))
+    tagger.network.train()
+    assert not torch.equal(tagger.logits(batch), tagger.logits(batch))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -200,3 +322,36 @@ def test_load_encoder_gives_states_as_transformers_does(encoders):
     encoder = load_encoder(encoders["bert"])
     assert encoder_of(encoder.network) is encoder.network
     assert encoder.tokenizer.fast.is_fast
+
+
+def test_a_tokenizer_without_fast_form_is_one_clear_line(encoders, monkeypatch):
+    slow = transformers.CanineTokenizer()
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)
+    with pytest.raises(ModelError, match=r"expected a fast tokenizer .*, found only CanineTok"):
+        load_tokenizer(encoders["bert"])
+
+
+def test_a_tokenizer_without_fast_form_that_needs_a_package_is_one_clear_line(encoders, tmp_path):
+    folder = shutil.copytree(encoders["xlm"], tmp_path / "xlm")
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "XLMTokenizer"}')
+    (folder / "vocab.json").write_text('{"<s>": 0, "</s>": 1, "<pad>": 2, "<unk>": 3}')
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    with pytest.raises(ModelError, match="expected a fast tokenizer") as error:
+        load_tokenizer(str(folder))
+    assert "\n" not in str(error.value)
+
+
+def test_the_page_on_encoders_lists_every_tested_family_with_its_parity():
+    page = encoder_parity.PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (yes|no) \| ([\d.e-]*) \|$", page, re.MULTILINE)
+    assert {*encoder_parity.EXAMPLES} == {*FAMILIES, "mini"}
+    assert [(name, examples) for name, examples, _, _ in rows] == [
+        *encoder_parity.EXAMPLES.values()
+    ]
+    assert all(engine == "yes" and float(number) < 1e-5 for _, _, engine, number in rows)
+
+
+def test_the_parity_of_the_page_is_measured(encoders):
+    assert encoder_parity.max_difference(encoders["gemma3"], tiny, learning_rate=1e-3) < 1e-5
+    assert encoder_parity.max_difference(encoders["bert"], tiny, learning_rate=1e-3) < 1e-5

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from metacross.errors import SettingsError
+from metacross.model.encoder import load_tokenizer
 from metacross.text.sentence import Sentence
-from metacross.text.windows import SpecialPieces, WindowCutter, batch_of
+from metacross.text.windows import (
+    SpecialPieces,
+    WindowCutter,
+    batch_of,
+    for_single_words,
+    word_mark_ids,
+)
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPECIAL = SpecialPieces(start=2, end=3, pad=0, unknown=1, mask=4)
@@ -49,10 +56,40 @@ def unigram_tokenizer() -> Tokenizer:
     return tokenizer
 
 
+def split_byte_level_tokenizer() -> Tokenizer:
+    """As in Llama 3, Qwen and EuroBERT: a pattern splits the text, bytes come after."""
+    tokenizer = byte_level_tokenizer()
+    tokenizer.normalizer = normalizers.NFC()
+    pattern = Regex(r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(pattern, "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    return tokenizer
+
+
+def sentencepiece_bpe_tokenizer() -> Tokenizer:
+    """As in Gemma: a normalizer writes spaces as ``▁``, no pre-tokenizer does."""
+    vocabulary = [*SPECIALS, "▁", "▁a", *"abcdefghijklmnopqrstuvwxyz中"]
+    tokenizer = Tokenizer(
+        models.BPE(
+            {piece: i for i, piece in enumerate(vocabulary)}, [("▁", "a")], unk_token="[UNK]"
+        )
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.add_special_tokens(SPECIALS)
+    return tokenizer
+
+
 TOKENIZERS = {
     "WordPiece": wordpiece_tokenizer(),
     "byte-level": byte_level_tokenizer(),
+    "split byte-level": split_byte_level_tokenizer(),
     "Unigram": unigram_tokenizer(),
+    "SentencePiece BPE": sentencepiece_bpe_tokenizer(),
 }
 ALL = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
 
@@ -121,7 +158,7 @@ def test_a_word_without_pieces_shifts_no_label(tokenizer, invisible):
     assert window.scored_words == (0, 1, 2)
     cutter = WindowCutter(tokenizer, SPECIAL)
     (c_alone,) = cutter.windows([Sentence(("c",))])[0]
-    assert window.piece_ids[window.scored[2] : -1] == c_alone.piece_ids[1:-1]
+    assert window.piece_ids[window.scored[2] : -1] == c_alone.piece_ids[c_alone.scored[0] : -1]
 
 
 def test_a_word_without_pieces_gets_the_unknown_piece():
@@ -172,3 +209,65 @@ def test_a_batch_finds_every_word_of_its_sentences_in_order(lengths, max_length)
     assert first_pieces.tolist() == expected
     assert np.bincount(batch.sentence_of_word).tolist() == lengths
     assert batch.n_sentences == len(sentences)
+
+
+@pytest.mark.parametrize(
+    ("family", "word", "pieces", "labeled"),
+    [
+        ("WordPiece", "ab", ["a", "##b"], "a"),
+        ("byte-level", "ab", ["Ġ", "a", "b"], "a"),
+        ("split byte-level", "ab", ["Ġ", "a", "b"], "a"),
+        ("split byte-level", "1b", ["Ġ", "1", "b"], "1"),
+        ("Unigram", "ab", ["▁a", "b"], "▁a"),
+        ("Unigram", "ba", ["▁", "b", "a"], "b"),
+        ("SentencePiece BPE", "ab", ["▁a", "b"], "▁a"),
+        ("SentencePiece BPE", "中", ["▁", "中"], "中"),
+    ],
+)
+def test_the_labeled_piece_of_a_word_is_the_first_that_holds_text(family, word, pieces, labeled):
+    tokenizer = TOKENIZERS[family]
+    (window,) = windows_of(tokenizer, ["b", word, "b"])
+    ids = [piece for piece, w in zip(window.piece_ids[1:-1], window.words, strict=True) if w == 1]
+    assert [tokenizer.id_to_token(piece) for piece in ids] == pieces
+    assert tokenizer.id_to_token(window.piece_ids[window.scored[1]]) == labeled
+
+
+def test_a_word_of_marks_only_is_labeled_at_its_first_piece():
+    (window,) = windows_of(TOKENIZERS["Unigram"], ["b", " ", "▁▁", "b"])
+    assert window.scored_words == (0, 1, 2, 3)
+
+
+def test_the_marks_that_the_bundled_tokenizer_leaves_count_as_text():
+    tokenizer = load_tokenizer("mini").fast.backend_tokenizer
+    encoding = for_single_words(tokenizer).encode(
+        ["ONU"], is_pretokenized=True, add_special_tokens=False
+    )
+    assert encoding.tokens == ["▁", "ONU"]
+    assert word_mark_ids(for_single_words(tokenizer)) == frozenset()
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("start", "end"), [(2, None), (None, 3), (None, None)], ids=["start", "end", "neither"]
+)
+def test_windows_have_only_the_special_pieces_that_the_encoder_reads(tokenizer, start, end):
+    special = SpecialPieces(start=start, end=end, pad=0, unknown=1, mask=4)
+    words = tuple("abcdefgh" * 3)
+    plain = windows_of(tokenizer, words, max_length=10_000)[0]
+    cutter = WindowCutter(tokenizer, special, max_length=12, overlap=3)
+    windows = cutter.windows([Sentence(words)])[0]
+    assert len(windows) > 1
+    pieces: list[int] = []
+    for window in windows:
+        assert len(window) <= 12
+        assert (window.piece_ids[0] == SPECIAL.start) == (start is not None)
+        assert (window.piece_ids[-1] == SPECIAL.end) == (end is not None)
+        pieces[window.start :] = window.piece_ids[window.text_pieces]
+    assert tuple(pieces) == plain.piece_ids[plain.text_pieces]
+    labeled = [
+        (word, window.piece_ids[position])
+        for window in windows
+        for word, position in zip(window.scored_words, window.scored, strict=True)
+    ]
+    expected = zip(plain.scored_words, (plain.piece_ids[i] for i in plain.scored), strict=True)
+    assert sorted(labeled) == list(expected)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tiny
+from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.optimizers import Adam
 from metacross.errors import DataError
 from metacross.model.encoder import last_states
@@ -229,7 +230,8 @@ def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
     assert growth < gradient_bytes  # 28 more tasks must not hold even one more gradient
 
 
-FAMILIES = ["bert", "xlm-r", "distilbert", "modernbert", "mini"]
+FAMILIES = [*tiny.FAMILIES, "mini"]
+LARGE_GRADIENTS = ["modernbert", "t5", "mt5", "gemma3", "embedding-gemma"]
 OPTIMISERS = {
     "plain": (),
     "one step": ("meta.inner_steps=1",),
@@ -265,16 +267,17 @@ def both_learners(folder, overrides, *, dropout):
 def test_the_fast_learner_s_meta_gradient_is_the_textbook_s(encoders, family, dropout):
     folder = "mini" if family == "mini" else encoders[family]
     (losses, ours), (wanted, theirs) = both_learners(folder, (), dropout=dropout)
-    assert losses == pytest.approx(wanted, abs=1e-5)
-    limit = 1e-5 if family == "modernbert" else 1e-6  # its gradients are large and cancel out
+    assert losses == pytest.approx(wanted, abs=1e-5, rel=1e-6)
+    limit = 1e-5 if family in LARGE_GRADIENTS else 1e-6  # large ones that cancel out
     for own, other in zip(ours, theirs, strict=True):
         assert (own - other).abs().max() <= limit * max(1, other.abs().max())
     assert max(own.abs().max().item() for own in ours) > 1e-2  # or zeros would pass
 
 
 @pytest.mark.parametrize("overrides", OPTIMISERS.values(), ids=OPTIMISERS)
-def test_it_is_so_with_every_kind_of_adam(encoders, overrides):
-    (_, ours), (_, theirs) = both_learners(encoders["bert"], overrides, dropout=False)
+@pytest.mark.parametrize("family", ["bert", "mdeberta"])
+def test_it_is_so_with_every_kind_of_adam(encoders, family, overrides):
+    (_, ours), (_, theirs) = both_learners(encoders[family], overrides, dropout=False)
     for own, other in zip(ours, theirs, strict=True):
         assert (own - other).abs().max() <= 1e-6 * max(1, other.abs().max())
 
@@ -292,8 +295,13 @@ def test_weights_come_back_when_a_task_raises(encoders):
         assert torch.equal(weight, before[name])
 
 
-def test_what_cannot_be_learnt_fast_is_learnt_by_the_textbook(encoders):
+def test_what_cannot_be_learnt_fast_is_learnt_by_the_textbook(encoders, monkeypatch):
     tagger = tagger_on(encoders["bert"], "encoder.frozen_layers=null")
     assert not can_learn_fast(tagger)
-    first = one_meta_update(encoders["deberta"], [0, 1, 2, 3, 4, 5])  # finds out on the way
+
+    def unsupported(*_arguments, **_options):
+        raise UnsupportedLayer
+
+    monkeypatch.setattr(FastLearner, "learn", unsupported)
+    first = one_meta_update(encoders["bert"], [0, 1, 2, 3, 4, 5])  # finds out on the way
     assert all(torch.isfinite(weight).all() for weight in first.values())

@@ -18,10 +18,10 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from metacross.adaptation.gradient_cache import GradientCache
 from metacross.adaptation.gradient_recorder import (
+    TraceableLayer,
     UnsupportedLayer,
     clip_deltas,
     traceable_layers,
@@ -55,13 +55,22 @@ def unsupported_reason(tagger: Tagger, settings: Settings) -> str | None:
 class _Group:
     """Test sentences that go through the network together, with a row for each window.
 
-    ``vectors`` holds the adapted biases and LayerNorm weights. *Shape:* slots (rows, pieces of the
-    support), sizes (rows,), each vector (rows, width).
+    ``shared`` holds the gradients of layers that are shared by all sentences; if there are any, all
+    rows belong to one test sentence. ``vectors`` holds the adapted biases and norm weights.
+
+    *Shape:* slots (rows, pieces of the support), sizes (rows,), each vector (rows, width).
     """
 
     slots: Tensor
     sizes: Tensor
+    shared: dict[str, tuple[Tensor, Tensor]]
     vectors: dict[str, Tensor]
+
+    @property
+    def first_row(self) -> _Group:
+        """The group with only its first row, for what the rows share."""
+        vectors = {name: rows[:1] for name, rows in self.vectors.items()}
+        return _Group(self.slots[:1], self.sizes[:1], self.shared, vectors)
 
 
 class FastEngine:
@@ -69,7 +78,7 @@ class FastEngine:
 
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
-        self._modules = traceable_layers(tagger)
+        self._layers = traceable_layers(tagger)
         self._adam = FreshAdam(settings.optimizer)
         self._learning_rate = settings.adaptation.learning_rate
         self.gradient_cache = GradientCache(
@@ -101,7 +110,9 @@ class FastEngine:
             for needed, tests in self._stages(supports):
                 self.gradient_cache.hold(needed, workers)
                 with self._replaced_layers():
-                    groups = _groups(tests, examples, supports, workers.n)
+                    alone = self.gradient_cache.has_shared(next(iter(needed.values())))
+                    size = 1 if alone else _GROUP_SIZE
+                    groups = _groups(tests, examples, supports, workers.n, size)
                     for group_logits in workers.each(adapted, groups):
                         logits |= group_logits
                         progress(len(logits))
@@ -147,7 +158,8 @@ class FastEngine:
             for name, gradients in self.gradient_cache.vectors(rows).items()
         }
         sizes = torch.tensor([len(row) for row in rows], device=self._tagger.device)
-        self._thread.group = _Group(self.gradient_cache.slots(rows), sizes, vectors)
+        shared = self.gradient_cache.shared(rows[0])
+        self._thread.group = _Group(self.gradient_cache.slots(rows), sizes, shared, vectors)
         return label_logits(self._tagger, examples)
 
     def _adapted_vector(self, weight: Tensor, gradients: Tensor) -> Tensor:
@@ -165,30 +177,35 @@ class FastEngine:
         """Inside the block the layers use adapted weights, in each thread those of its group."""
         adapted = set(self.gradient_cache.weight_names)
         with contextlib.ExitStack() as stack:
-            for name, module in self._modules.items():
+            for name, layer in self._layers.items():
                 if f"{name}.weight" in adapted:
-                    stack.enter_context(_replaced(module, self._forward(name, module)))
+                    stack.enter_context(_replaced(layer.module, self._forward(name, layer)))
             yield
 
-    def _forward(self, name: str, module: nn.Linear | nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    def _forward(self, name: str, layer: TraceableLayer) -> Callable[[Tensor], Tensor]:
         def forward(x: Tensor) -> Tensor:
             group: _Group = self._thread.group
-            if x.dim() != 3 or len(x) != len(group.slots):
+            dimensions = 3 if layer.norm is None else x.dim()  # 4 inside attention heads
+            if len(x) == 1 and f"{name}.weight" in group.shared:
+                group = group.first_row
+            if x.dim() != dimensions or len(x) != len(group.slots):
                 raise UnsupportedLayer
-            if isinstance(module, nn.LayerNorm):
-                scaled = functional.layer_norm(x, module.normalized_shape, None, None, module.eps)
-                scaled *= group.vectors[f"{name}.weight"][:, None]
+            per_row = (slice(None), *(None,) * (x.dim() - 2))
+            if layer.norm is not None:
+                scales = group.vectors[f"{name}.weight"] + layer.norm.offset  # (rows, width)
+                scaled = layer.norm.normalized(x).mul_(scales[per_row])
             else:
-                scaled = self._multiplied(x, f"{name}.weight", module.weight, group)
-            if module.bias is None:
+                weight = self._tagger.trainable[f"{name}.weight"]
+                scaled = self._multiplied(x, f"{name}.weight", weight, group)
+            if not layer.has_bias:
                 return scaled
-            return scaled.add_(group.vectors[f"{name}.bias"][:, None])
+            return scaled.add_(group.vectors[f"{name}.bias"][per_row])
 
         return forward
 
     def _multiplied(self, x: Tensor, name: str, weight: Tensor, group: _Group) -> Tensor:
         """Multiply the pieces of each row, (rows, pieces, in), by the weights adapted to it."""
-        inputs, deltas = self.gradient_cache.matrix(name, group.slots)
+        inputs, deltas = self._gradient_of(name, group)
         deltas /= group.sizes[:, None, None]
         clip_deltas(inputs, deltas, self._adam.settings.clip_norm)
         width = weight.shape[1]
@@ -203,6 +220,22 @@ class FastEngine:
             self._adam.step(weight_tile, [gradient], self._learning_rate, out=adapted, decays=True)
             result[..., outputs] = torch.bmm(x, adapted.transpose(1, 2))
         return result
+
+    def _gradient_of(self, name: str, group: _Group) -> tuple[Tensor, Tensor]:
+        """The inputs and deltas of a matrix for the support of each row.
+
+        *Shape:* (rows, pieces, in) and (rows, pieces, out).
+        """
+        parts = []
+        if self.gradient_cache.has_matrix(name):
+            parts.append(self.gradient_cache.matrix(name, group.slots))
+        if name in group.shared:
+            inputs, deltas = group.shared[name]
+            n_rows = len(group.slots)
+            parts.append((inputs.repeat(n_rows, 1, 1), deltas.repeat(n_rows, 1, 1)))
+        if len(parts) == 1:
+            return parts[0]
+        return tuple(torch.cat(part, dim=1) for part in zip(*parts, strict=True))  # type: ignore[return-value]
 
     def _tile(self, number: int, shape: tuple[int, int, int]) -> Tensor:
         size = shape[0] * shape[1] * shape[2]
@@ -238,6 +271,7 @@ def _groups(
     examples: Sequence[Example],
     supports: Sequence[Mapping[int, Example]],
     n_workers: int,
+    group_size: int,
 ) -> list[Sequence[int]]:
     """Groups of test sentences of similar length with supports of similar length, the most
     expensive first; every worker gets the same number of groups.
@@ -249,7 +283,9 @@ def _groups(
     def cost(group: Sequence[int]) -> int:
         return sum(n_support(i) + examples[i].n_pieces for i in group)
 
-    n_groups = n_workers * math.ceil(len(tests) / _GROUP_SIZE / n_workers)
+    if group_size == 1:
+        return sorted(([i] for i in tests), key=cost, reverse=True)
+    n_groups = n_workers * math.ceil(len(tests) / group_size / n_workers)
     n_bands = max(1, round(math.sqrt(n_groups)))
     groups = []
     for band in _evenly(sorted(tests, key=n_support), n_bands):

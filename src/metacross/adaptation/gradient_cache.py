@@ -6,16 +6,22 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from metacross.adaptation.gradient_recorder import GradientRecorder, LayerTrace
+from metacross.adaptation.gradient_recorder import (
+    GradientRecorder,
+    LayerTrace,
+    UnsupportedLayer,
+)
 from metacross.adaptation.threads import Workers
 from metacross.model.tagger import Example, Tagger
 
+_Matrices: TypeAlias = dict[str, tuple[Tensor, Tensor]]
 _BATCH_BYTES = 56 * 2**20  # size of the traces that a thread records together
 _MAX_BATCH_PIECES = 512  # pieces of sentences that are recorded together
 
@@ -32,14 +38,22 @@ class GradientCache:
         self._pool = _Pool({}, {}, [])
         self._slots: OrderedDict[int, Tensor] = OrderedDict()
         self._vectors: dict[int, Tensor] = {}
+        self._shared: dict[int, _Matrices] = {}
         self.n_recorded = 0
         """Number of recorded sentences, counting again those that were evicted before."""
 
     @property
     def n_bytes(self) -> int:
-        """Size of the pool in bytes."""
+        """Size of the pool and of the shared matrices in bytes."""
         pools = (*self._pool.inputs.values(), *self._pool.deltas.values())
-        return sum(pool[1:].nbytes for pool in pools)
+        shared = (part for rows in self._shared.values() for pair in rows.values() for part in pair)
+        return sum(pool[1:].nbytes for pool in pools) + sum(part.nbytes for part in shared)
+
+    def has_shared(self, example: Example) -> bool:
+        """Whether layers read something that is shared by all sentences. Such gradients are
+        recorded and used for one sentence at a time; ``example`` is any source sentence.
+        """
+        return bool(self._laid_out(example).shared)
 
     def n_room(self, example: Example) -> int:
         """How many pieces of source sentences fit in the pool; ``example`` is any of them."""
@@ -57,6 +71,7 @@ class GradientCache:
         while len(self._pool.free) < n_missing:
             position, slots = self._slots.popitem(last=False)
             del self._vectors[position]
+            self._shared.pop(position, None)
             self._pool.free.extend(slots.tolist())
         self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
 
@@ -74,6 +89,7 @@ class GradientCache:
         )  # at least one support fits
         self._slots.clear()
         self._vectors.clear()
+        self._shared.clear()
         self._pool = _Pool(
             inputs={n: self._empty(n_slots + 1, width) for n, width in layout.inputs.items()},
             deltas={n: self._empty(n_slots + 1, width) for n, width in layout.deltas.items()},
@@ -90,12 +106,19 @@ class GradientCache:
     ) -> None:
         """Record sentences into the given free slots; they count as cached when all are done."""
         max_pieces = min(_MAX_BATCH_PIECES, _BATCH_BYTES // self._known_layout.piece_bytes)
+        if self._known_layout.shared:
+            max_pieces = 1
         batches = list(_batches(examples, workers.n, max_pieces))
         parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
 
         def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
             batch = [examples[position] for position in part[0]]
             trace = self._recorder.record(batch, max_weight=self._max_weight)
+            if trace.shared.keys() != self._known_layout.shared.keys():
+                raise UnsupportedLayer
+            if trace.shared:
+                (position,) = part[0]
+                self._shared[position] = trace.shared
             return self._write(trace, torch.cat(list(part[1])))
 
         with self._recorder.recording():
@@ -142,8 +165,28 @@ class GradientCache:
         inputs = functional.embedding(slots, self._pool.inputs[layout.input_of[name]])
         return inputs, functional.embedding(slots, self._pool.deltas[name])
 
+    def has_matrix(self, name: str) -> bool:
+        """Whether a linear layer reads the pieces of the sentences."""
+        return name in self._known_layout.deltas
+
+    def shared(self, support: Sequence[int]) -> _Matrices:
+        """The inputs and deltas of shared matrices for a support.
+
+        *Shape:* each (rows, in) and (rows, out).
+        """
+        if not self._known_layout.shared:
+            return {}
+        parts = [self._shared[position] for position in support]
+        return {
+            name: (
+                torch.cat([part[name][0] for part in parts]),
+                torch.cat([part[name][1] for part in parts]),
+            )
+            for name in self._known_layout.shared
+        }
+
     def vectors(self, supports: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """The gradients of biases and LayerNorms for the mean loss of each support.
+        """The gradients of biases and norms for the mean loss of each support.
 
         *Shape:* each (supports, width).
         """
@@ -158,7 +201,8 @@ class GradientCache:
     @property
     def weight_names(self) -> list[str]:
         """The names of matrices and vectors with gradients."""
-        return [*self._known_layout.deltas, *self._known_layout.vectors]
+        layout = self._known_layout
+        return [*dict.fromkeys((*layout.deltas, *layout.shared, *layout.vectors))]
 
     @property
     def _known_layout(self) -> _Layout:
@@ -171,17 +215,20 @@ class GradientCache:
 class _Layout:
     """The widths of the layers, by the names of their weights.
 
-    ``input_of`` maps each matrix to the name under which its inputs are stored.
+    ``input_of`` maps each matrix to the name under which its inputs are stored. ``shared`` holds
+    the sum of both widths of matrices that are shared by the sentences.
     """
 
     input_of: dict[str, str]
     inputs: dict[str, int]
     deltas: dict[str, int]
     vectors: dict[str, int]
+    shared: dict[str, int]
 
     @property
     def piece_bytes(self) -> int:
-        return 4 * (sum(self.inputs.values()) + sum(self.deltas.values()))
+        shared = 2 * sum(self.shared.values())  # n pieces have less than 2 n distances
+        return 4 * (sum(self.inputs.values()) + sum(self.deltas.values()) + shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +254,7 @@ def _layout_of(trace: LayerTrace) -> _Layout:
         inputs={name: matrices[name][0].shape[1] for name in names.values()},
         deltas={name: deltas.shape[1] for name, (_, deltas) in matrices.items()},
         vectors={name: rows.shape[1] for name, rows in trace.vectors.items()},
+        shared={name: a.shape[1] + b.shape[1] for name, (a, b) in trace.shared.items()},
     )
 
 
@@ -218,6 +266,9 @@ def _batches(
     """
     batch: list[int] = []
     n_pieces = 0
+    if max_pieces == 1:
+        yield from ([position] for position in examples)
+        return
     n_all = sum(example.n_pieces for example in examples.values())
     per_worker = n_all / n_workers
     batch_pieces = per_worker / max(1, math.ceil(per_worker / max(1, max_pieces)))

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from metacross.adaptation.norm_layers import NormLayer, norm_layer
 from metacross.errors import DataError
 from metacross.model.losses import sentence_losses
 from metacross.model.tagger import Example, Tagger, TaggerBatch
@@ -35,39 +35,69 @@ class LayerTrace:
 
     The pieces of sentence ``i`` are those from ``ends[i]`` up to ``ends[i + 1]``.
 
-    *Shape:* losses (sentences,); of each matrix the inputs (pieces, in) and deltas (pieces, out);
-    the gradient of each vector (sentences, width).
+    ``shared`` holds what linear layers compute once for all sentences, such as DeBERTa's position
+    projections. Only its sum over the sentences is known, and their bias gradients are divided
+    equally among the sentences: record a sentence alone to get its part.
+
+    *Shape:* losses (sentences,); of each matrix the inputs (pieces, in) and deltas (pieces, out),
+    of each shared one (rows, in) and (rows, out); the gradient of each vector (sentences, width).
     """
 
     losses: Tensor
     ends: tuple[int, ...]
     matrices: dict[str, tuple[Tensor, Tensor]]
+    shared: dict[str, tuple[Tensor, Tensor]]
     vectors: dict[str, Tensor]
 
-    def matrix_of(self, name: str, sentences: range) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of consecutive sentences."""
-        pieces = slice(self.ends[sentences.start], self.ends[sentences.stop])
-        inputs, deltas = self.matrices[name]
-        return inputs[pieces], deltas[pieces]
+    @property
+    def matrix_names(self) -> list[str]:
+        """The names of the weights of linear layers."""
+        return [*dict.fromkeys((*self.matrices, *self.shared))]
+
+    def matrix(self, name: str) -> tuple[Tensor, Tensor]:
+        """All inputs and deltas of a linear layer's weight; the gradient of the sum of the losses
+        is ``deltas.T @ inputs``.
+        """
+        parts = [part[name] for part in (self.matrices, self.shared) if name in part]
+        if len(parts) == 1:
+            return parts[0]
+        return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
 
-def traceable_layers(tagger: Tagger) -> dict[str, nn.Linear | nn.LayerNorm]:
-    """The layers with trainable weights whose gradients can be recorded, by name."""
+@dataclass(frozen=True, slots=True)
+class TraceableLayer:
+    """A layer whose gradients can be recorded; ``norm`` is None if it is linear."""
+
+    module: nn.Module
+    norm: NormLayer | None
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether it adds a bias."""
+        return getattr(self.module, "bias", None) is not None
+
+
+def traceable_layers(tagger: Tagger) -> dict[str, TraceableLayer]:
+    """The layers with trainable weights whose gradients can be recorded, by name: linear layers,
+    LayerNorms and RMSNorms.
+    """
     trainable = {id(weight) for weight in tagger.trainable.values()}
-    return {
-        name: module
-        for name, module in tagger.network.named_modules()
-        if isinstance(module, nn.Linear | nn.LayerNorm)
-        and any(id(parameter) in trainable for parameter in module.parameters(recurse=False))
-    }
+    layers: dict[str, TraceableLayer] = {}
+    for name, module in tagger.network.named_modules():
+        if not any(id(parameter) in trainable for parameter in module.parameters(recurse=False)):
+            continue
+        norm = norm_layer(module)
+        if norm is not None or isinstance(module, nn.Linear):
+            layers[name] = TraceableLayer(module, norm)
+    return layers
 
 
 def untraceable_weight(tagger: Tagger) -> str | None:
     """The name of a trainable weight whose gradient cannot be recorded; None if there is none."""
     traceable = {
         id(parameter)
-        for module in traceable_layers(tagger).values()
-        for parameter in module.parameters(recurse=False)
+        for layer in traceable_layers(tagger).values()
+        for parameter in layer.module.parameters(recurse=False)
     }
     return next((n for n, weight in tagger.trainable.items() if id(weight) not in traceable), None)
 
@@ -77,7 +107,7 @@ class GradientRecorder:
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
-        self._modules = traceable_layers(tagger)
+        self._layers = traceable_layers(tagger)
         self._thread = threading.local()  # each thread builds its own trace
 
     @contextlib.contextmanager
@@ -86,13 +116,13 @@ class GradientRecorder:
         themselves need no gradients.
         """
         handles = []
-        for name, module in self._modules.items():
+        for name, layer in self._layers.items():
 
-            def hook(module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
+            def hook(_module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
                 builder: _TraceBuilder = self._thread.builder
-                return builder.add_layer(name, module, inputs[0], output)
+                return builder.add_layer(name, self._layers[name], inputs[0], output)
 
-            handles.append(module.register_forward_hook(hook))
+            handles.append(layer.module.register_forward_hook(hook))
         try:
             with _without_weight_gradients(self._tagger):
                 yield
@@ -123,12 +153,13 @@ class GradientRecorder:
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),
             matrices=self._in_order(builder.matrices),
+            shared=self._in_order(builder.shared),
             vectors=self._in_order(builder.vectors),
         )
 
     def _in_order(self, by_name: dict[str, _T]) -> dict[str, _T]:
         """Sorted by the order of the layers; the backward pass adds the last layer first."""
-        names = [f"{name}.{part}" for name in self._modules for part in ("weight", "bias")]
+        names = [f"{name}.{part}" for name in self._layers for part in ("weight", "bias")]
         return {name: by_name[name] for name in names if name in by_name}
 
 
@@ -141,39 +172,84 @@ class _TraceBuilder:
         self._shape = batch.piece_ids.shape
         self._unpadded = batch.attention.flatten().nonzero()[:, 0]  # (pieces,)
         self._lengths = lengths
-        self._layers: set[str] = set()
+        self._sentence_of_window = lengths.new_zeros(len(batch.piece_ids))  # (windows,)
+        self._sentence_of_window[batch.window_of_word] = batch.sentence_of_word
+        self._layers: set[tuple[str, bool]] = set()
         self._inputs: list[tuple[weakref.ref[Tensor], Tensor]] = []
         self.lowest: list[Tensor] = []
         """Outputs of the lowest recorded layers, where the backward pass ends."""
         self.matrices: dict[str, tuple[Tensor, Tensor]] = {}
+        self.shared: dict[str, tuple[Tensor, Tensor]] = {}
         self.vectors: dict[str, Tensor] = {}
 
-    def add_layer(
-        self, name: str, module: nn.Linear | nn.LayerNorm, x: Tensor, output: Tensor
-    ) -> Tensor:
+    def add_layer(self, name: str, layer: TraceableLayer, x: Tensor, output: Tensor) -> Tensor:
         """Record a layer's input, and its deltas in the backward pass; returns its output."""
-        if name in self._layers or x.shape[:2] != self._shape:
+        per_head = layer.norm is not None and x.dim() == 4 and len(x) == self._shape[0]
+        per_piece = x.shape[:2] == self._shape and (name, False) not in self._layers
+        is_shared = not per_piece and layer.norm is None and x.dim() == 3 and len(x) == 1
+        if (name, is_shared) in self._layers or not (per_head or per_piece or is_shared):
             raise UnsupportedLayer
-        self._layers.add(name)
+        self._layers.add((name, is_shared))
         if not output.requires_grad:
             output = output.detach().requires_grad_()
             self.lowest.append(output)
-        inputs = self._input(x)
+        if layer.norm is not None and per_head:
+            hook = self._head_norm_hook(name, layer.norm, x.detach())
+        elif is_shared:
+            hook = self._shared_hook(name, layer, x.detach()[0])
+        else:
+            hook = self._hook(name, layer, self._input(x))
+        output.register_hook(hook)  # type: ignore[no-untyped-call]
+        return output
 
+    def _hook(self, name: str, layer: TraceableLayer, inputs: Tensor) -> Callable[[Tensor], None]:
         def add_deltas(padded: Tensor) -> None:
             deltas = self._without_padding(padded)
-            if module.bias is not None:
-                self.vectors[f"{name}.bias"] = _sums(deltas, self._lengths)
-            if isinstance(module, nn.Linear):
+            if layer.has_bias:
+                self._add_to_vector(f"{name}.bias", _sums(deltas, self._lengths))
+            if layer.norm is None:
                 self.matrices[f"{name}.weight"] = (inputs, deltas)
             else:
-                normed = functional.layer_norm(
-                    inputs, module.normalized_shape, None, None, module.eps
-                )
-                self.vectors[f"{name}.weight"] = _sums(deltas * normed, self._lengths)
+                products = deltas * layer.norm.normalized(inputs)
+                self._add_to_vector(f"{name}.weight", _sums(products, self._lengths))
 
-        output.register_hook(add_deltas)  # type: ignore[no-untyped-call]
-        return output
+        return add_deltas
+
+    def _shared_hook(
+        self, name: str, layer: TraceableLayer, inputs: Tensor
+    ) -> Callable[[Tensor], None]:
+        """For a linear layer that reads something once for all sentences. *Shape:* (rows, in)."""
+
+        def add_deltas(deltas: Tensor) -> None:
+            is_used = deltas[0].any(dim=1)  # (rows,): distances that occur in the sentences
+            self.shared[f"{name}.weight"] = (inputs[is_used], deltas[0, is_used])
+            if layer.has_bias:
+                mean = deltas[0].sum(dim=0) / len(self._lengths)
+                self._add_to_vector(f"{name}.bias", mean.repeat(len(self._lengths), 1))
+
+        return add_deltas
+
+    def _add_to_vector(self, name: str, gradients: Tensor) -> None:
+        """A layer can be called twice: for the sentences, and once for all of them."""
+        earlier = self.vectors.get(name)
+        self.vectors[name] = gradients if earlier is None else earlier + gradients
+
+    def _head_norm_hook(
+        self, name: str, norm: NormLayer, inputs: Tensor
+    ) -> Callable[[Tensor], None]:
+        """For a norm inside attention heads, which all share its weights.
+
+        *Shape:* inputs (windows, heads, pieces, width) or (windows, pieces, heads, width). The
+        deltas of padding are zero, because no piece attends to it.
+        """
+
+        def add_deltas(deltas: Tensor) -> None:
+            of_windows = (deltas * norm.normalized(inputs)).sum(dim=(1, 2))  # (windows, width)
+            of_sentences = of_windows.new_zeros(len(self._lengths), of_windows.shape[1])
+            of_sentences.index_add_(0, self._sentence_of_window, of_windows)
+            self._add_to_vector(f"{name}.weight", of_sentences)
+
+        return add_deltas
 
     def _input(self, x: Tensor) -> Tensor:
         """An input without padding; layers with the same input share one tensor."""

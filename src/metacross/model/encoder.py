@@ -1,4 +1,6 @@
-"""Loads pre-trained encoders; only this module and ``mini_encoder`` know ``transformers``."""
+"""Loads pre-trained encoders. Only this module, ``reading_direction`` and ``mini_encoder`` know
+``transformers``.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,13 @@ from torch import Tensor, nn
 from metacross.errors import ModelError
 from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
 from metacross.model.devices import seeded
+from metacross.model.reading_direction import (
+    Attention,
+    check_attention,
+    is_causal,
+    is_decoder,
+    set_attention,
+)
 from metacross.text.windows import SpecialPieces, WindowCutter
 
 MINI = "mini"
@@ -48,32 +57,58 @@ class Encoder:
     tokenizer: EncoderTokenizer
 
 
-def load_encoder(name: str) -> Encoder:
-    """Load an encoder from a folder or by its hub name; ``mini`` is the bundled one."""
-    network, missing = _load(transformers.AutoModel, name)
+def load_encoder(
+    name: str, *, attention: Attention | None = None, layers: int | None = None
+) -> Encoder:
+    """Load an encoder from a folder or by its hub name; ``mini`` is the bundled one.
+
+    ``attention`` and ``layers`` are explained in :class:`metacross.settings.EncoderSettings`.
+    """
+    config = _config(name, attention=attention, layers=layers)
+    opener: Any = transformers.AutoModel
+    if config.is_encoder_decoder:  # T5: only its encoder is read
+        opener = transformers.AutoModelForTextEncoding
+    network, missing = _load(opener, name, config)
     _check_complete(missing, "pool", name)
     tokenizer = load_tokenizer(name)
     check_vocabulary(network, tokenizer, name)
     return Encoder(name, network.eval(), tokenizer)
 
 
-def new_tagger_network(name: str, tags: Sequence[str], seed: int) -> nn.Module:
-    """A pre-trained encoder with a new linear layer for these tags."""
+def new_tagger_network(
+    name: str,
+    tags: Sequence[str],
+    seed: int,
+    *,
+    attention: Attention | None = None,
+    layers: int | None = None,
+) -> nn.Module:
+    """A pre-trained encoder with a new linear layer for these tags.
+
+    ``attention`` and ``layers`` are explained in :class:`metacross.settings.EncoderSettings`.
+    """
+    config = _config(
+        name,
+        attention=attention,
+        layers=layers,
+        id2label=dict(enumerate(tags)),
+        label2id={tag: i for i, tag in enumerate(tags)},
+    )
     with seeded(seed):
         network, missing = _load(
             transformers.AutoModelForTokenClassification,
             name,
-            id2label=dict(enumerate(tags)),
-            label2id={tag: i for i, tag in enumerate(tags)},
+            config,
             ignore_mismatched_sizes=True,
         )
-    _check_complete(missing, "classifier head", name)
+    _check_complete(missing, "classifier head score", name)
+    check_attention(encoder_of(network), name)
     return network.eval()
 
 
 def load_tagger_network(folder: str | Path) -> tuple[nn.Module, tuple[str, ...]]:
     """Load the network of a saved tagger, and its tags in order."""
-    network, missing = _load(transformers.AutoModelForTokenClassification, str(folder))
+    network, missing = _load(transformers.AutoModelForTokenClassification, str(folder), None)
     _check_complete(missing, "", str(folder))
     labels: dict[int, str] = getattr(network.config, "id2label", {})
     return network.eval(), tuple(labels[i] for i in sorted(labels))
@@ -93,10 +128,18 @@ def load_tokenizer(name: str) -> EncoderTokenizer:
     try:
         with _quiet():
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except ImportError as problem:  # tokenizers without fast form need other packages
+        raise ModelError(
+            f"{name}: expected a fast tokenizer (tokenizer.json), found one without fast form: "
+            f"{_reason(problem)}"
+        ) from problem
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise ModelError(f"{name}: its tokenizer cannot be opened: {_reason(problem)}") from problem
     if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"{name}: expected a fast tokenizer, found {type(tokenizer).__name__}")
+        raise ModelError(
+            f"{name}: expected a fast tokenizer (tokenizer.json), found only "
+            f"{type(tokenizer).__name__}, which has no fast form"
+        )
     return EncoderTokenizer(tokenizer, _special_pieces(tokenizer, name))
 
 
@@ -112,25 +155,34 @@ def layers_of(network: nn.Module) -> nn.ModuleList:
     """The layers of an encoder, bottom first."""
     encoder = encoder_of(network)
     n_layers = getattr(encoder.config, "num_hidden_layers", None)
-    layer_lists = [
-        module
-        for module in encoder.modules()
-        if isinstance(module, nn.ModuleList) and len(module) == n_layers
-    ]
-    if not layer_lists:
-        raise ModelError(
-            f"{type(encoder).__name__}: expected a list of {n_layers} layers to freeze some of, "
-            f"found none; freeze nothing with encoder.frozen_layers=null"
-        )
-    return layer_lists[0]
+    for module in encoder.modules():
+        layer_lists = [
+            child
+            for child in module.children()
+            if isinstance(child, nn.ModuleList) and len(child) == n_layers
+        ]
+        if len(layer_lists) == 1:
+            return layer_lists[0]
+        if layer_lists:  # XLM: one list for each part of a layer
+            return nn.ModuleList(nn.ModuleList(parts) for parts in zip(*layer_lists, strict=True))
+    raise ModelError(
+        f"{type(encoder).__name__}: expected a list of {n_layers} layers to freeze some of, "
+        f"found none; freeze nothing with encoder.frozen_layers=null"
+    )
 
 
 def embedding_parameters(network: nn.Module) -> Iterator[nn.Parameter]:
-    """The weights of piece and position embeddings."""
+    """The weights of piece and position embeddings and of the layers that normalize them."""
     encoder, layers = encoder_of(network), {*layers_of(network).parameters()}
     for name, parameter in encoder.named_parameters():
-        if "embed" in name and parameter not in layers:
+        if ("embed" in name or "norm_emb" in name) and parameter not in layers:
             yield parameter
+    for module in encoder.modules():
+        if isinstance(module, nn.Embedding):  # T5's relative positions are inside a layer
+            yield from module.parameters()
+        if isinstance(getattr(module, "rel_embeddings", None), nn.Embedding):  # DeBERTa
+            norm = getattr(module, "LayerNorm", None)
+            yield from norm.parameters() if isinstance(norm, nn.Module) else ()
 
 
 def last_states(encoder: nn.Module, piece_ids: Tensor, attention: Tensor) -> Tensor:
@@ -146,12 +198,42 @@ def tag_logits(network: nn.Module, piece_ids: Tensor, attention: Tensor) -> Tens
 
 
 def head_dropout(network: nn.Module) -> nn.Dropout:
-    """The dropout before the tagger's linear layer."""
+    """The dropout before the tagger's linear layer; it is added where the family has none."""
     for name in ("dropout", "drop"):
         module = getattr(network, name, None)
         if isinstance(module, nn.Dropout):
             return module
-    raise ModelError(f"{type(network).__name__}: expected a dropout before its linear layer")
+    linear = getattr(network, "classifier", None)
+    if not isinstance(linear, nn.Linear):
+        raise ModelError(f"{type(network).__name__}: expected a linear layer, found none")
+    if not isinstance(getattr(linear, "dropout", None), nn.Dropout):  # EuroBERT
+        linear.dropout = nn.Dropout(0.0).train(network.training)
+        linear.register_forward_pre_hook(_drop_inputs)
+    dropout: nn.Dropout = linear.dropout  # type: ignore[assignment]
+    return dropout
+
+
+def _drop_inputs(linear: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+    dropped: Tensor = linear.dropout(inputs[0])  # type: ignore[operator]
+    return dropped
+
+
+def sentence_pooling(network: nn.Module, special: SpecialPieces, pooling: str | None) -> str:
+    """How piece states become a sentence vector: ``cls``, ``mean`` or ``last``.
+
+    None chooses by family: the first piece where it was trained to stand for the sentence, the
+    last one of a causal decoder, which has read all others, and else the mean.
+    """
+    if pooling == "cls" and special.start is None:
+        raise ModelError(
+            "retrieval.pooling: expected mean, last or null, because the tokenizer has no start "
+            "piece, found cls"
+        )
+    if pooling is not None:
+        return pooling
+    if is_causal(network):
+        return "last"
+    return "mean" if special.start is None or is_decoder(network.config) else "cls"
 
 
 def weights_digest(network: nn.Module) -> str:
@@ -163,14 +245,59 @@ def weights_digest(network: nn.Module) -> str:
     return digest.hexdigest()
 
 
+def _config(
+    name: str,
+    *,
+    attention: Attention | None,
+    layers: int | None,
+    **values: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 - a configuration of any family
+    """The configuration of an encoder, changed as the settings ask."""
+    name = _located(name)
+    _check_folder(name)
+    try:
+        with _quiet():
+            config = transformers.AutoConfig.from_pretrained(
+                name, trust_remote_code=False, **values
+            )
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ModelError(f"{name}: cannot be opened: {_reason(problem)}") from problem
+    set_attention(config, attention, name)
+    if layers is not None:
+        _keep_lowest_layers(config, layers, name)
+    return config
+
+
+def _keep_lowest_layers(config: Any, n_layers: int, name: str) -> None:  # noqa: ANN401
+    total = getattr(config, "num_hidden_layers", 0)
+    if n_layers > total:
+        raise ModelError(
+            f"encoder.layers: expected at most the encoder's {total} layers, found {n_layers}"
+        )
+    if n_layers == total:
+        return
+    try:
+        config.num_hidden_layers = n_layers
+    except AttributeError:
+        raise ModelError(
+            f"{name}: expected an encoder of equal layers to read {n_layers} of them, found one "
+            f"that needs all {total}; set encoder.layers=null"
+        ) from None
+    if isinstance(getattr(config, "layer_types", None), list):
+        config.layer_types = config.layer_types[:n_layers]
+
+
 def _load(
     opener: Any,  # noqa: ANN401 - transformers' automatic classes
     name: str,
+    config: Any,  # noqa: ANN401 - a configuration of any family; None: as in its folder
     **options: Any,  # noqa: ANN401
 ) -> tuple[nn.Module, set[str]]:
     """Load a network; also returns the names of weights that its folder does not have."""
     name = _located(name)
     _check_folder(name)
+    if config is not None:
+        options["config"] = config
     try:
         with _quiet():
             network, info = opener.from_pretrained(
@@ -231,15 +358,30 @@ def _check_tokenizer_files(name: str) -> None:
 
 
 def _special_pieces(tokenizer: Any, name: str) -> SpecialPieces:  # noqa: ANN401 - transformers
-    """The special pieces, whatever the tokenizer calls them: [CLS] or <s>, [MASK] or <mask>."""
-    start = _either(tokenizer.cls_token_id, tokenizer.bos_token_id)
-    end = _either(tokenizer.sep_token_id, tokenizer.eos_token_id)
-    pad, unknown = tokenizer.pad_token_id, tokenizer.unk_token_id
-    if start is None or end is None or pad is None:
-        missing = "start" if start is None else "end" if end is None else "padding"
-        raise ModelError(f"{name}: expected a tokenizer with a {missing} piece, found none")
+    """The special pieces, whatever the tokenizer calls them: [CLS] or <s>, [MASK] or <mask>.
+
+    Start and end piece are those that the tokenizer adds to a sentence. If it adds neither, they
+    are its [CLS] or <s> and its [SEP]; the end of text of a language model is no end piece.
+    """
+    start, end = _added_pieces(tokenizer)
+    if start is None and end is None:
+        start, end = _either(tokenizer.cls_token_id, tokenizer.bos_token_id), tokenizer.sep_token_id
+    unknown = tokenizer.unk_token_id
+    pad = _either(tokenizer.pad_token_id, _either(tokenizer.eos_token_id, unknown))
+    if pad is None:
+        raise ModelError(f"{name}: expected a tokenizer with a padding piece, found none")
     unknown = pad if unknown is None else unknown  # byte-level tokenizers have no unknown words
     return SpecialPieces(start, end, pad, unknown, tokenizer.mask_token_id)
+
+
+def _added_pieces(tokenizer: Any) -> tuple[int | None, int | None]:  # noqa: ANN401 - transformers
+    """The pieces that a tokenizer adds before and after a sentence."""
+    backend = tokenizer.backend_tokenizer
+    pieces = backend.encode("a", add_special_tokens=False)
+    ids = backend.post_process(pieces).ids
+    n_before = next((i for i, piece in enumerate(ids) if piece == pieces.ids[0]), 0)
+    after = ids[n_before + len(pieces.ids) :]
+    return (ids[0] if n_before else None), (after[-1] if after else None)
 
 
 def _either(first: int | None, second: int | None) -> int | None:
@@ -247,9 +389,14 @@ def _either(first: int | None, second: int | None) -> int | None:
 
 
 def check_vocabulary(network: nn.Module, tokenizer: EncoderTokenizer, name: str) -> None:
-    """Refuse a tokenizer with more pieces than the network has embeddings."""
+    """Refuse a tokenizer with pieces that the network has no embeddings for.
+
+    Special pieces that no sentence contains, such as the image piece of Gemma, do not count.
+    """
     rows = getattr(network.config, "vocab_size", None)
-    pieces = len(tokenizer.fast)
+    backend = tokenizer.fast.backend_tokenizer
+    special = {id_ for id_, piece in backend.get_added_tokens_decoder().items() if piece.special}
+    pieces = 1 + max({*backend.get_vocab().values()} - special)
     if isinstance(rows, int) and pieces > rows:
         raise ModelError(
             f"{name}: expected a vocabulary of at most {rows:,} pieces, as many as the encoder "

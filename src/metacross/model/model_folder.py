@@ -23,6 +23,7 @@ from metacross.model.encoder import (
     load_tagger_network,
     load_tokenizer,
     save_network,
+    sentence_pooling,
 )
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
@@ -181,15 +182,23 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
             f"{folder}: expected a vector for each of {len(source):,} source sentences, "
             f"found {len(vectors):,}"
         )
-    pooling = settings.retrieval.pooling
     if settings.retrieval.encoder is None:
         pretrained = _tensors(folder / _PRETRAINED)
         _check_names(pretrained, tagger, folder)
-        twin = pretrained_twin(tagger.network, pretrained)
-        encoder = SentenceEncoder(twin, tagger.window_cutter, pooling, tagger.device)
+        encoder = pretrained_encoder(tagger, pretrained, settings)
         return Datastore(source, vectors, encoder, pretrained, None)
     outside = load_encoder(str(folder / _SENTENCE_ENCODER))
     return Datastore(source, vectors, outside_encoder(outside, settings, tagger), None, outside)
+
+
+def pretrained_encoder(
+    tagger: Tagger, pretrained: Mapping[str, Tensor], settings: Settings
+) -> SentenceEncoder:
+    """The sentence encoder for the tagger's encoder, with its weights from before training."""
+    twin = pretrained_twin(tagger.network, pretrained)
+    cutter = tagger.window_cutter
+    pooling = sentence_pooling(twin, cutter.special, settings.retrieval.pooling)
+    return SentenceEncoder(twin, cutter, pooling, tagger.device)
 
 
 def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
@@ -197,7 +206,8 @@ def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> Sen
     pieces = outside.tokenizer.window_cutter(
         longest=settings.encoder.max_length, overlap=settings.encoder.overlap
     )
-    return SentenceEncoder(outside.network, pieces, settings.retrieval.pooling, tagger.device)
+    pooling = sentence_pooling(outside.network, pieces.special, settings.retrieval.pooling)
+    return SentenceEncoder(outside.network, pieces, pooling, tagger.device)
 
 
 def _check_names(pretrained: Mapping[str, Tensor], tagger: Tagger, folder: Path) -> None:

@@ -23,7 +23,7 @@ class SentenceEncoder:
     """The paper's ``f``: the last-layer state of the first piece of a pre-trained encoder.
 
     A sentence longer than a window is represented by its first window. ``pooling="mean"`` takes
-    the mean over the pieces of the sentence instead.
+    the mean over the pieces of the sentence instead, ``"last"`` the state of the last piece.
     """
 
     def __init__(
@@ -69,9 +69,13 @@ class SentenceEncoder:
         states = last_states(self._encoder, piece_ids, attention)  # (windows, pieces, width)
         if self._pooling == "cls":
             return states[:, 0].float()
-        ends = attention.sum(dim=1, keepdim=True) - 1  # (windows, 1): position of the end piece
+        lengths = attention.sum(dim=1, keepdim=True)  # (windows, 1)
+        if self._pooling == "last":
+            return states[torch.arange(len(states)), lengths[:, 0] - 1].float()
+        special = self._window_cutter.special
+        first, ends = len(special.before), lengths - len(special.after)
         positions = torch.arange(attention.shape[1], device=self._device)
-        is_text = ((positions > 0) & (positions < ends)).unsqueeze(-1)  # (windows, pieces, 1)
+        is_text = ((positions >= first) & (positions < ends)).unsqueeze(-1)  # (windows, pieces, 1)
         return (states * is_text).sum(dim=1).float() / is_text.sum(dim=1).clamp(min=1)
 
     def key(self, sentences: Sequence[Sentence]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,13 +20,27 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SpecialPieces:
-    """The ids of the special pieces of a vocabulary. ``mask`` is None if there is none."""
+    """The ids of the special pieces of a vocabulary.
 
-    start: int
-    end: int
+    ``start`` and ``end`` are the pieces that the encoder reads before and after a sentence. They
+    are None if it reads none there, ``mask`` is None if the vocabulary has no such piece.
+    """
+
+    start: int | None
+    end: int | None
     pad: int
     unknown: int
     mask: int | None
+
+    @property
+    def before(self) -> tuple[int, ...]:
+        """The pieces before a sentence."""
+        return () if self.start is None else (self.start,)
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """The pieces after a sentence."""
+        return () if self.end is None else (self.end,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +49,18 @@ class Window:
 
     Args:
         piece_ids: The special start piece, the pieces of the sentence from ``start`` on, and the
-            special end piece.
+            special end piece; an encoder may have no start or no end piece.
         start: Position of the first piece in the sentence.
         words: For each piece of the sentence, the position of its word in the sentence.
-        scored: Positions in ``piece_ids`` of the first pieces of the words that this window tags.
+        scored: Positions in ``piece_ids`` of the labeled pieces of the words that this window tags.
+        n_before: Number of special pieces before those of the sentence.
     """
 
     piece_ids: tuple[int, ...]
     start: int
     words: tuple[int, ...]
     scored: tuple[int, ...]
+    n_before: int = 1
 
     def __len__(self) -> int:
         return len(self.piece_ids)
@@ -52,7 +68,12 @@ class Window:
     @property
     def scored_words(self) -> tuple[int, ...]:
         """The words that this window tags."""
-        return tuple(self.words[position - 1] for position in self.scored)
+        return tuple(self.words[position - self.n_before] for position in self.scored)
+
+    @property
+    def text_pieces(self) -> slice:
+        """Where the pieces of the sentence are in ``piece_ids``."""
+        return slice(self.n_before, self.n_before + len(self.words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +97,9 @@ class WindowCutter:
 
     In the paper a window has at most 128 pieces, including the two special ones. A longer sentence
     continues in a window that begins with the last 64 pieces of the window before.
+
+    The labeled piece of a word is its first piece that holds text. SentencePiece and byte-level
+    tokenizers can begin a word with a piece that only marks the word's start, such as ``▁``.
     """
 
     def __init__(
@@ -86,15 +110,18 @@ class WindowCutter:
         max_length: int = 128,
         overlap: int = 64,
     ) -> None:
-        if not 0 <= overlap < max_length - 2:
+        n_special = len(special.before) + len(special.after)
+        room = max_length - n_special
+        if not 0 <= overlap < room:
             raise SettingsError(
-                f"expected an overlap from 0 to {max_length - 3} for windows of {max_length} "
-                f"pieces, two of them special, found {overlap}"
+                f"expected an overlap from 0 to {room - 1} for windows of {max_length} "
+                f"pieces, {n_special} of them special, found {overlap}"
             )
         self.special = special
         self._special_ids = frozenset({special.start, special.end, special.pad, special.mask})
         self._tokenizer = for_single_words(tokenizer)
-        self._room = max_length - 2
+        self._mark_ids = word_mark_ids(self._tokenizer)
+        self._room = room
         self._overlap = overlap
 
     @property
@@ -144,18 +171,36 @@ class WindowCutter:
 
     def _cut(self, pieces: list[int], words: list[int]) -> Iterator[Window]:
         """The windows of a sentence. A word is tagged by the window with most context around it."""
-        first_pieces = [i for i, word in enumerate(words) if i == 0 or words[i - 1] != word]
         ranges = _window_ranges(len(pieces), self._room, self._overlap)
         scored_pieces: list[list[int]] = [[] for _ in ranges]
-        for first_piece in first_pieces:
-            scored_pieces[_best_window(first_piece, ranges, len(pieces))].append(first_piece)
+        for piece in self._labeled_pieces(pieces, words):
+            scored_pieces[_best_window(piece, ranges, len(pieces))].append(piece)
+        before, after = self.special.before, self.special.after
         for (start, end), scored in zip(ranges, scored_pieces, strict=True):
             yield Window(
-                piece_ids=(self.special.start, *pieces[start:end], self.special.end),
+                piece_ids=(*before, *pieces[start:end], *after),
                 start=start,
                 words=tuple(words[start:end]),
-                scored=tuple(first_piece - start + 1 for first_piece in scored),
+                scored=tuple(piece - start + len(before) for piece in scored),
+                n_before=len(before),
             )
+
+    def _labeled_pieces(self, pieces: list[int], words: list[int]) -> Iterator[int]:
+        """The position of each word's first piece that holds text, or of its first piece if all of
+        them are marks.
+        """
+        for first, word in enumerate(words):
+            if first and words[first - 1] == word:
+                continue
+            labeled = first
+            if pieces[first] in self._mark_ids:
+                while labeled < len(words) and words[labeled] == word:
+                    if pieces[labeled] not in self._mark_ids:
+                        break
+                    labeled += 1
+                else:
+                    labeled = first
+            yield labeled
 
 
 def _window_ranges(n_pieces: int, room: int, overlap: int) -> list[tuple[int, int]]:
@@ -203,6 +248,11 @@ def batch_of(windows: Sequence[Sequence[Window]], pad: int) -> Batch:
     return Batch(piece_ids, attention, columns[2], columns[3], columns[0], len(windows))
 
 
+_SPACE_MARK = "Ġ"  # how byte-level tokenizers write a space
+_METASPACE = "▁"  # how SentencePiece writes a space
+_LONGEST_MARK = 32  # vocabularies have pieces of up to 31 spaces
+
+
 def for_single_words(tokenizer: Tokenizer) -> Tokenizer:
     """A copy that gives a word the same pieces at every position, and never truncates or pads.
 
@@ -211,19 +261,73 @@ def for_single_words(tokenizer: Tokenizer) -> Tokenizer:
     """
     configuration = json.loads(tokenizer.to_str())
     configuration["truncation"] = configuration["padding"] = None
-    _mark_every_word(configuration.get("pre_tokenizer"))
+    space = _missing_space(configuration)
+    if space:
+        earlier = configuration.get("normalizer")
+        prepend = {"type": "Prepend", "prepend": space}
+        steps = [prepend] if earlier is None else [earlier, prepend]
+        configuration["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    else:
+        _mark_every_word(configuration.get("pre_tokenizer"))
     copy = Tokenizer.from_str(json.dumps(configuration))
     copy.encode_special_tokens = True
     return copy
 
 
-def _mark_every_word(pre_tokenizer: Any) -> None:  # noqa: ANN401 - JSON
-    if pre_tokenizer is None:
+def word_mark_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """The ids of pieces that consist of spaces only, in tokenizers that write spaces as pieces.
+
+    There are none in WordPiece vocabularies. A tokenizer that removes marks itself, as the bundled
+    one does, has decided which marks remain: they count as text.
+    """
+    configuration = json.loads(tokenizer.to_str())
+    steps = list(_steps(configuration.get("pre_tokenizer")))
+    kinds = [step["type"] for step in steps]
+    marks = {step["replacement"] for step in steps if step["type"] == "Metaspace"}
+    if marks and any(
+        step.get("behavior") == "Removed" for step in steps[kinds.index("Metaspace") :]
+    ):
+        return frozenset()
+    if "ByteLevel" in kinds:
+        marks.add(_SPACE_MARK)
+    if any(_writes_metaspace(step) for step in _steps(configuration.get("normalizer"))):
+        marks.add(_METASPACE)
+    ids = (tokenizer.token_to_id(mark * n) for mark in marks for n in range(1, _LONGEST_MARK))
+    return frozenset(piece for piece in ids if piece is not None)
+
+
+def _missing_space(configuration: Mapping[str, Any]) -> str:
+    """What must be put before a single word, so that it has the pieces that it has after a space;
+    empty if a setting of the pre-tokenizer does it.
+    """
+    kinds = [step["type"] for step in _steps(configuration.get("pre_tokenizer"))]
+    if "ByteLevel" in kinds:  # a split before it would separate the word from a space added later
+        return " " if kinds.index("ByteLevel") > 0 else ""
+    steps = list(_steps(configuration.get("normalizer")))
+    if "Metaspace" in kinds or any(step["type"] == "Prepend" for step in steps):
+        return ""
+    return _METASPACE if any(_writes_metaspace(step) for step in steps) else ""
+
+
+def _writes_metaspace(normalizer: Mapping[str, Any]) -> bool:
+    """Whether a normalizer replaces spaces with ``▁``, as Gemma's does."""
+    return (normalizer["type"], normalizer.get("content")) == ("Replace", _METASPACE)
+
+
+def _steps(configuration: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
+    """The normalizers or pre-tokenizers of a sequence, in order."""
+    if configuration is None:
         return
-    if pre_tokenizer["type"] == "Sequence":
-        for inner in pre_tokenizer["pretokenizers"]:
-            _mark_every_word(inner)
-    elif pre_tokenizer["type"] == "ByteLevel":
-        pre_tokenizer["add_prefix_space"] = True
-    elif pre_tokenizer["type"] == "Metaspace":
-        pre_tokenizer["prepend_scheme"] = "always"
+    if configuration["type"] == "Sequence":
+        for inner in configuration.get("pretokenizers") or configuration.get("normalizers"):
+            yield from _steps(inner)
+    else:
+        yield configuration
+
+
+def _mark_every_word(pre_tokenizer: Any) -> None:  # noqa: ANN401 - JSON
+    for step in _steps(pre_tokenizer):
+        if step["type"] == "ByteLevel":
+            step["add_prefix_space"] = True
+        elif step["type"] == "Metaspace":
+            step["prepend_scheme"] = "always"

@@ -78,11 +78,12 @@ class FastLearner:
         for number in range(self._n_steps):
             trace = self._recorder.record(support, max_weight=self._max_weight)
             before = self._task if number else self._original
-            for name in (*trace.vectors, *trace.matrices):
+            for name in (*trace.vectors, *trace.matrix_names):
                 self._change(name, trace, before[name], number, learning_rate)
             self._point_to(self._task)
         trace = self._recorder.record([query], max_weight=self._max_weight)
-        for name, (inputs, deltas) in trace.matrices.items():
+        for name in trace.matrix_names:
+            inputs, deltas = trace.matrix(name)
             self._total[name].addmm_(deltas.T, inputs)
         for name, gradient in trace.vectors.items():
             self._total[name].add_(gradient[0])
@@ -99,7 +100,7 @@ class FastLearner:
             gradients[-1].copy_(clipped(trace.vectors[name].mean(dim=0), clip_norm))
             self._adam.step(before, gradients, learning_rate, out=task, decays=False)
             return
-        inputs, deltas = trace.matrices[name]
+        inputs, deltas = trace.matrix(name)
         deltas = deltas / (len(trace.ends) - 1)
         clip_deltas(inputs, deltas, clip_norm)
         n_rows = max(1, _TILE // inputs.shape[1])

@@ -25,12 +25,11 @@ def masked(example: Example, *, mask: int, ratio: float, rng: np.random.Generato
     is_masked = rng.random(n_pieces) < ratio  # (pieces of the sentence,)
     windows = []
     for window in example.windows:
-        start_piece, *inner, end_piece = window.piece_ids
-        pieces = [
-            mask if tag_ids[word] and is_masked[window.start + i] else piece
-            for i, (piece, word) in enumerate(zip(inner, window.words, strict=True))
-        ]
-        windows.append(replace(window, piece_ids=(start_piece, *pieces, end_piece)))
+        pieces = list(window.piece_ids)
+        for i, word in enumerate(window.words):
+            if tag_ids[word] and is_masked[window.start + i]:
+                pieces[window.n_before + i] = mask
+        windows.append(replace(window, piece_ids=tuple(pieces)))
     return replace(example, windows=tuple(windows))
 
 

@@ -30,9 +30,9 @@ from metacross.model.model_folder import (
     check_writable,
     is_model_folder,
     outside_encoder,
+    pretrained_encoder,
     save_model,
 )
-from metacross.model.sentence_encoder import SentenceEncoder, pretrained_twin
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Recipe, Settings, load_settings, settings_with
 from metacross.text.reading import read_corpus
@@ -96,7 +96,13 @@ def _train(
     check_writable(Path(folder))
     _check_labeled(source, dev)
     tag_set = TagSet(tuple(source.entities_by_label))
-    network = new_tagger_network(settings.encoder.name, tag_set.tags, settings.run.seed)
+    network = new_tagger_network(
+        settings.encoder.name,
+        tag_set.tags,
+        settings.run.seed,
+        attention=settings.encoder.attention,
+        layers=settings.encoder.layers,
+    )
     tokenizer = load_tokenizer(settings.encoder.name)
     run_folder = RunFolder(folder)
     digests = {"source corpus": corpus_digest(source), "dev corpus": corpus_digest(dev)}
@@ -259,8 +265,7 @@ def _new_datastore(
         pretrained = {
             name: weight.detach().cpu().clone() for name, weight in tagger.trainable.items()
         }
-        twin = pretrained_twin(tagger.network, pretrained)
-        encoder = SentenceEncoder(twin, tagger.window_cutter, retrieval.pooling, tagger.device)
+        encoder = pretrained_encoder(tagger, pretrained, settings)
     else:
         outside = load_encoder(retrieval.encoder)
         encoder = outside_encoder(outside, settings, tagger)
