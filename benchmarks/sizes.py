@@ -12,10 +12,11 @@ import torch
 from transformers import BertConfig, BertForTokenClassification
 
 from metacross.adaptation.retrieval import SentenceIndex
-from metacross.model.encoder import load_encoder, load_tokenizer, new_tagger_network
+from metacross.model.encoder import load_encoder, new_tagger_network
 from metacross.model.model_folder import Datastore, ModelParts
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Example, Tagger
+from metacross.model.tokenizer import load_tokenizer
 from metacross.settings import Settings, load_settings
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
 from metacross.text.sentence import Sentence
@@ -118,7 +119,7 @@ def foreign_sentences() -> list[Sentence]:
 @cache
 def _sentence_encoder() -> SentenceEncoder:
     encoder = load_encoder("mini")
-    window_cutter = encoder.tokenizer.window_cutter(longest=128, overlap=64)
+    window_cutter = encoder.tokenizer.window_cutter(max_length=128, overlap=64)
     return SentenceEncoder(encoder.network, window_cutter, "cls", torch.device("cpu"))
 
 

@@ -7,8 +7,9 @@ import torch
 import transformers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from metacross.model.encoder import load_tokenizer, new_tagger_network
+from metacross.model.encoder import new_tagger_network
 from metacross.model.tagger import Tagger
+from metacross.model.tokenizer import load_tokenizer
 from metacross.settings import load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.tags import TagSet

@@ -16,7 +16,7 @@ SENTENCES = tiny.corpus(12).sentences
 
 def sentence_encoder(folder, pooling="cls", longest=128, network=None):
     encoder = load_encoder(folder)
-    pieces = encoder.tokenizer.window_cutter(longest=longest, overlap=2)
+    pieces = encoder.tokenizer.window_cutter(max_length=longest, overlap=2)
     return SentenceEncoder(network or encoder.network, pieces, pooling, torch.device("cpu"))
 
 

@@ -16,7 +16,6 @@ from metacross.model.encoder import (
     encoder_of,
     layers_of,
     load_encoder,
-    load_tokenizer,
     new_tagger_network,
     save_network,
     sentence_pooling,
@@ -24,6 +23,7 @@ from metacross.model.encoder import (
     weights_digest,
 )
 from metacross.model.tagger import freeze
+from metacross.model.tokenizer import load_tokenizer
 from metacross.text.sentence import Sentence
 from tiny import TAGS, tagger_on
 

@@ -25,9 +25,9 @@ def test_the_digest_of_a_folder_depends_on_configuration_tokenizer_and_weights(
 
 
 def test_the_bundled_encoder_has_the_digest_of_its_folder():
-    from metacross.model.encoder import _located
+    from metacross.model.encoder_files import encoder_location
 
-    assert encoder_digest("mini") == encoder_digest(_located("mini"))
+    assert encoder_digest("mini") == encoder_digest(encoder_location("mini"))
 
 
 @pytest.fixture

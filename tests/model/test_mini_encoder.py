@@ -7,15 +7,10 @@ import torch
 from torch import nn
 
 import metacross
-from metacross.model.encoder import (
-    layers_of,
-    load_encoder,
-    load_tokenizer,
-    new_tagger_network,
-    save_network,
-)
+from metacross.model.encoder import layers_of, load_encoder, new_tagger_network, save_network
 from metacross.model.mini_encoder import SentencePooling
 from metacross.model.tagger import Tagger, freeze
+from metacross.model.tokenizer import load_tokenizer
 from metacross.settings import load_settings
 from metacross.text.tags import TagSet
 

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from metacross.errors import SettingsError
-from metacross.model.encoder import load_tokenizer
+from metacross.model.tokenizer import load_tokenizer
 from metacross.text.sentence import Sentence
+from metacross.text.single_words import for_single_words, word_mark_ids
 from metacross.text.windows import (
     SpecialPieces,
     WindowCutter,
     batch_of,
-    for_single_words,
-    word_mark_ids,
 )
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -12,8 +12,9 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
 from metacross.errors import ModelError
-from metacross.model.encoder import EncoderTokenizer, save_network
+from metacross.model.encoder import save_network
 from metacross.model.mini_encoder import MiniModel
+from metacross.model.tokenizer import EncoderTokenizer
 from metacross.text.windows import SpecialPieces
 from tools.mini_encoder.vocabulary import SPECIALS
 

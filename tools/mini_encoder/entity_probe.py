@@ -10,8 +10,9 @@ from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.errors import DataError
 from metacross.metrics.scoring import score
-from metacross.model.encoder import load_tokenizer, new_tagger_network
+from metacross.model.encoder import new_tagger_network
 from metacross.model.tagger import Tagger
+from metacross.model.tokenizer import load_tokenizer
 from metacross.settings import Settings, load_settings
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet

@@ -29,7 +29,7 @@ def retrieval_probe(
     loaded = load_encoder(encoder)
     if random_weights:
         randomize(loaded.network, seed)
-    window_cutter = loaded.tokenizer.window_cutter(longest=_MAX_LENGTH, overlap=0)
+    window_cutter = loaded.tokenizer.window_cutter(max_length=_MAX_LENGTH, overlap=0)
     sentence_encoder = SentenceEncoder(loaded.network, window_cutter, "cls", resolve_device("auto"))
     accuracies = {}
     for language, language_pairs in pairs.items():

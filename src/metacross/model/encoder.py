@@ -1,14 +1,10 @@
-"""Loads pre-trained encoders. Only this module, ``reading_direction`` and ``mini_encoder`` know
-``transformers``.
-"""
+"""Loads pre-trained encoders, and hides how the families of ``transformers`` differ."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +16,12 @@ from torch import Tensor, nn
 from metacross.errors import ModelError
 from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
 from metacross.model.devices import seeded
+from metacross.model.encoder_files import (
+    check_encoder_folder,
+    encoder_location,
+    first_line,
+    quiet_transformers,
+)
 from metacross.model.reading_direction import (
     Attention,
     check_attention,
@@ -27,25 +29,8 @@ from metacross.model.reading_direction import (
     is_decoder,
     set_attention,
 )
-from metacross.text.windows import SpecialPieces, WindowCutter
-
-MINI = "mini"
-"""The name of the encoder that comes with metacross."""
-_PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderTokenizer:
-    """The fast tokenizer of an encoder, and the special pieces of its vocabulary."""
-
-    fast: Any
-    special: SpecialPieces
-
-    def window_cutter(self, *, longest: int, overlap: int) -> WindowCutter:
-        """Cuts sentences into windows of pieces."""
-        return WindowCutter(
-            self.fast.backend_tokenizer, self.special, max_length=longest, overlap=overlap
-        )
+from metacross.model.tokenizer import EncoderTokenizer, check_vocabulary, load_tokenizer
+from metacross.text.windows import SpecialPieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,31 +101,9 @@ def load_tagger_network(folder: str | Path) -> tuple[nn.Module, tuple[str, ...]]
 
 def save_network(network: nn.Module, tokenizer: EncoderTokenizer, folder: Path) -> None:
     """Write a network and its tokenizer as a Hugging Face folder with safetensors."""
-    with _quiet():
+    with quiet_transformers():
         network.save_pretrained(folder)  # type: ignore[operator]
         tokenizer.fast.save_pretrained(folder)
-
-
-def load_tokenizer(name: str) -> EncoderTokenizer:
-    """Load the tokenizer of an encoder."""
-    name = _located(name)
-    _check_tokenizer_files(name)
-    try:
-        with _quiet():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    except ImportError as problem:  # tokenizers without fast form need other packages
-        raise ModelError(
-            f"{name}: expected a fast tokenizer (tokenizer.json), found one without fast form: "
-            f"{_reason(problem)}"
-        ) from problem
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ModelError(f"{name}: its tokenizer cannot be opened: {_reason(problem)}") from problem
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(
-            f"{name}: expected a fast tokenizer (tokenizer.json), found only "
-            f"{type(tokenizer).__name__}, which has no fast form"
-        )
-    return EncoderTokenizer(tokenizer, _special_pieces(tokenizer, name))
 
 
 def encoder_of(network: nn.Module) -> nn.Module:
@@ -253,15 +216,15 @@ def _config(
     **values: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - a configuration of any family
     """The configuration of an encoder, changed as the settings ask."""
-    name = _located(name)
-    _check_folder(name)
+    name = encoder_location(name)
+    check_encoder_folder(name)
     try:
-        with _quiet():
+        with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(
                 name, trust_remote_code=False, **values
             )
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ModelError(f"{name}: cannot be opened: {_reason(problem)}") from problem
+        raise ModelError(f"{name}: cannot be opened: {first_line(problem)}") from problem
     set_attention(config, attention, name)
     if layers is not None:
         _keep_lowest_layers(config, layers, name)
@@ -294,12 +257,12 @@ def _load(
     **options: Any,  # noqa: ANN401
 ) -> tuple[nn.Module, set[str]]:
     """Load a network; also returns the names of weights that its folder does not have."""
-    name = _located(name)
-    _check_folder(name)
+    name = encoder_location(name)
+    check_encoder_folder(name)
     if config is not None:
         options["config"] = config
     try:
-        with _quiet():
+        with quiet_transformers():
             network, info = opener.from_pretrained(
                 name,
                 use_safetensors=True,
@@ -310,12 +273,7 @@ def _load(
             )
             return network, set(info["missing_keys"])
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as problem:
-        raise ModelError(f"{name}: cannot be opened: {_reason(problem)}") from problem
-
-
-def _located(name: str) -> str:
-    """The folder or hub name of an encoder; the bundled one is in the package."""
-    return str(resources.files("metacross") / "assets" / "encoder") if name == MINI else name
+        raise ModelError(f"{name}: cannot be opened: {first_line(problem)}") from problem
 
 
 def _check_complete(missing: set[str], new_parts: str, name: str) -> None:
@@ -326,100 +284,3 @@ def _check_complete(missing: set[str], new_parts: str, name: str) -> None:
             f"{name}: expected all weights of the network, found {len(absent)} missing, "
             f"such as {min(absent)}"
         )
-
-
-def _check_folder(name: str) -> None:
-    """Report problems of a local folder in one line, before transformers reports them."""
-    folder = Path(name)
-    if not folder.is_dir():
-        if folder.exists() or name.count("/") > 1 or name.startswith((".", "/")):
-            found = "a file" if folder.exists() else "nothing there"
-            raise ModelError(f"{name}: expected an encoder folder or a hub name, found {found}")
-        return
-    if not (folder / "config.json").exists():
-        raise ModelError(f"{name}: expected config.json in the folder, found none")
-    if not any(folder.glob("model*.safetensors")):
-        pickles = [file.name for pattern in _PICKLES for file in folder.glob(pattern)]
-        if pickles:
-            raise ModelError(
-                f"{name}: expected weights as safetensors, found only {pickles[0]}, a pickle, "
-                f"which can run code; convert it where you trust it"
-            )
-        raise ModelError(f"{name}: expected model.safetensors in the folder, found none")
-
-
-def _check_tokenizer_files(name: str) -> None:
-    """Refuse a folder without tokenizer: transformers would make an empty vocabulary."""
-    folder = Path(name)
-    if folder.is_dir() and not any(
-        any(folder.glob(pattern)) for pattern in ("tokenizer.json", "vocab.*", "*.model")
-    ):
-        raise ModelError(f"{name}: expected tokenizer.json in the folder, found none")
-
-
-def _special_pieces(tokenizer: Any, name: str) -> SpecialPieces:  # noqa: ANN401 - transformers
-    """The special pieces, whatever the tokenizer calls them: [CLS] or <s>, [MASK] or <mask>.
-
-    Start and end piece are those that the tokenizer adds to a sentence. If it adds neither, they
-    are its [CLS] or <s> and its [SEP]; the end of text of a language model is no end piece.
-    """
-    start, end = _added_pieces(tokenizer)
-    if start is None and end is None:
-        start, end = _either(tokenizer.cls_token_id, tokenizer.bos_token_id), tokenizer.sep_token_id
-    unknown = tokenizer.unk_token_id
-    pad = _either(tokenizer.pad_token_id, _either(tokenizer.eos_token_id, unknown))
-    if pad is None:
-        raise ModelError(f"{name}: expected a tokenizer with a padding piece, found none")
-    unknown = pad if unknown is None else unknown  # byte-level tokenizers have no unknown words
-    return SpecialPieces(start, end, pad, unknown, tokenizer.mask_token_id)
-
-
-def _added_pieces(tokenizer: Any) -> tuple[int | None, int | None]:  # noqa: ANN401 - transformers
-    """The pieces that a tokenizer adds before and after a sentence."""
-    backend = tokenizer.backend_tokenizer
-    pieces = backend.encode("a", add_special_tokens=False)
-    ids = backend.post_process(pieces).ids
-    n_before = next((i for i, piece in enumerate(ids) if piece == pieces.ids[0]), 0)
-    after = ids[n_before + len(pieces.ids) :]
-    return (ids[0] if n_before else None), (after[-1] if after else None)
-
-
-def _either(first: int | None, second: int | None) -> int | None:
-    return second if first is None else first
-
-
-def check_vocabulary(network: nn.Module, tokenizer: EncoderTokenizer, name: str) -> None:
-    """Refuse a tokenizer with pieces that the network has no embeddings for.
-
-    Special pieces that no sentence contains, such as the image piece of Gemma, do not count.
-    """
-    rows = getattr(network.config, "vocab_size", None)
-    backend = tokenizer.fast.backend_tokenizer
-    special = {id_ for id_, piece in backend.get_added_tokens_decoder().items() if piece.special}
-    pieces = 1 + max({*backend.get_vocab().values()} - special)
-    if isinstance(rows, int) and pieces > rows:
-        raise ModelError(
-            f"{name}: expected a vocabulary of at most {rows:,} pieces, as many as the encoder "
-            f"has embeddings, found {pieces:,}"
-        )
-
-
-def _reason(problem: Exception) -> str:
-    """The first line of an error message."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(problem).__name__
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence transformers' log messages and progress bars inside the block."""
-    logging: Any = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -18,15 +18,14 @@ from torch import Tensor, from_numpy
 from metacross.errors import ModelError
 from metacross.model.encoder import (
     Encoder,
-    check_vocabulary,
     load_encoder,
     load_tagger_network,
-    load_tokenizer,
     save_network,
     sentence_pooling,
 )
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
+from metacross.model.tokenizer import check_vocabulary, load_tokenizer
 from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
@@ -204,7 +203,7 @@ def pretrained_encoder(
 def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
     """The sentence encoder for an encoder other than the tagger's."""
     pieces = outside.tokenizer.window_cutter(
-        longest=settings.encoder.max_length, overlap=settings.encoder.overlap
+        max_length=settings.encoder.max_length, overlap=settings.encoder.overlap
     )
     pooling = sentence_pooling(outside.network, pieces.special, settings.retrieval.pooling)
     return SentenceEncoder(outside.network, pieces, pooling, tagger.device)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from metacross.errors import DataError, ModelError
 from metacross.model.devices import autocast, resolve_device
 from metacross.model.encoder import (
-    EncoderTokenizer,
     embedding_parameters,
     encoder_of,
     head_dropout,
@@ -19,6 +18,7 @@ from metacross.model.encoder import (
     tag_logits,
 )
 from metacross.model.losses import sentence_losses
+from metacross.model.tokenizer import EncoderTokenizer
 from metacross.settings import EncoderSettings, RunSettings
 from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
@@ -74,7 +74,7 @@ class Tagger:
         self.tag_set = tag_set
         self.precision = run.precision
         self.window_cutter: WindowCutter = tokenizer.window_cutter(
-            longest=encoder.max_length, overlap=encoder.overlap
+            max_length=encoder.max_length, overlap=encoder.overlap
         )
         head_dropout(network).p = encoder.dropout
         freeze(network, encoder.frozen_layers)

@@ -17,13 +17,7 @@ from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cached_vectors
 from metacross.errors import DataError, SettingsError
-from metacross.model.encoder import (
-    Encoder,
-    load_encoder,
-    load_tokenizer,
-    new_tagger_network,
-    weights_digest,
-)
+from metacross.model.encoder import Encoder, load_encoder, new_tagger_network, weights_digest
 from metacross.model.model_folder import (
     Datastore,
     ModelParts,
@@ -34,6 +28,7 @@ from metacross.model.model_folder import (
     save_model,
 )
 from metacross.model.tagger import Example, Tagger
+from metacross.model.tokenizer import load_tokenizer
 from metacross.settings import Recipe, Settings, load_settings, settings_with
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
