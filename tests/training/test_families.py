@@ -15,6 +15,7 @@ def recipe(*overrides):
     return metacross.load_settings("paper", [*tiny.FAST, *steps, *overrides])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_a_family_is_trained_and_adapts_and_loads_again(encoders, family, tmp_path):
     settings = recipe(*(["masking.ratio=0"] if family in WITHOUT_MASK else []))

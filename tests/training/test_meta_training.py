@@ -262,6 +262,7 @@ def both_learners(folder, overrides, *, dropout):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("dropout", [False, True], ids=["no dropout", "dropout"])
 def test_the_fast_learner_s_meta_gradient_is_the_textbook_s(encoders, family, dropout):
@@ -274,6 +275,7 @@ def test_the_fast_learner_s_meta_gradient_is_the_textbook_s(encoders, family, dr
     assert max(own.abs().max().item() for own in ours) > 1e-2  # or zeros would pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", OPTIMISERS.values(), ids=OPTIMISERS)
 @pytest.mark.parametrize("family", ["bert", "mdeberta"])
 def test_it_is_so_with_every_kind_of_adam(encoders, family, overrides):

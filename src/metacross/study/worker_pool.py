@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -54,7 +54,7 @@ def run_in_processes(work: Work, n_processes: int, callback: StudyCallback) -> N
     workers = _started(work, n_processes)
     remaining = deque(range(work.n_parts))
     try:
-        with _sigterm_interrupts():
+        with _signals_interrupt():
             while workers:
                 ready = wait([worker.connection for worker in workers])
                 for worker in [worker for worker in workers if worker.connection in ready]:
@@ -186,18 +186,20 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Make SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
+def _signals_interrupt() -> Iterator[None]:
+    """Make SIGINT and SIGTERM raise KeyboardInterrupt, also where SIGINT was ignored before, as in
+    background jobs of a shell.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before: Callable[[int, FrameType | None], object] | int | None = signal.signal(
-        signal.SIGTERM, _interrupt
-    )
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
