@@ -58,7 +58,7 @@ def worst(ours, theirs):
 
 
 @pytest.mark.parametrize("family", [*tiny.FAMILIES, "mini"])
-@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("k", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 5))])
 def test_logits_equal_the_textbook_loop_s(encoders, family, k):
     folder = "mini" if family == "mini" else encoders[family]
     learning_rate = (
@@ -69,6 +69,7 @@ def test_logits_equal_the_textbook_loop_s(encoders, family, k):
     assert worst(ours, plain) > 1e-3  # or adapting would be nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frozen", ["0", "1", "3", "4"])
 @pytest.mark.parametrize("family", ["bert", "mdeberta", "mt5", "gemma3"])
 def test_whatever_is_frozen(encoders, family, frozen):
@@ -109,6 +110,7 @@ def test_every_kind_of_adam_and_loss(encoders, family, overrides):
     assert worst(ours, theirs) < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "mdeberta"])
 def test_little_memory_changes_no_result(encoders, family):
     much = both(encoders[family], 2)[0]
@@ -204,6 +206,7 @@ def test_a_sentence_s_result_does_not_depend_on_its_company(encoders):
     assert torch.isfinite(together[0]).all()
 
 
+@pytest.mark.slow
 def test_a_model_predicts_the_same_with_either_engine(trained_folder):
     sentences = tiny.corpus(70, seed=31)
     fast, textbook = (

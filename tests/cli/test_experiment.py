@@ -51,6 +51,7 @@ def test_a_study_is_run_and_compared(study_file, tmp_path, run):
     assert "zero-shot" in table.out
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_the_plan_and_trains_nothing(study_file, tmp_path, run):
     outcome = run("experiment", study_file, "--output", tmp_path / "out", "--dry-run")
     assert outcome.code == 0, outcome.err
@@ -59,6 +60,7 @@ def test_a_dry_run_shows_the_plan_and_trains_nothing(study_file, tmp_path, run):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_a_finished_study_loads_no_encoder(study_file, tmp_path, run, monkeypatch):
     assert run("experiment", study_file, "--output", tmp_path / "out").code == 0
 

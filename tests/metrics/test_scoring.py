@@ -34,6 +34,7 @@ def random_pairs(n_sequences, tags, seed):
     return gold, predicted
 
 
+@pytest.mark.slow
 def test_entities_equal_seqeval_s_on_10_000_random_tag_sequences():
     gold, _ = random_pairs(10_000, ALL_TAGS, seed=1)
     for tags in gold:
@@ -171,6 +172,7 @@ def test_all_counts_equal_conlleval_s_on_a_perturbed_german_file(perturbed_germa
     assert conlleval_counts(gold_tags, well_formed).correct_tags != conlleval.correct_tags
 
 
+@pytest.mark.slow
 def test_all_counts_equal_conlleval_s_on_2_000_random_corpora():
     for seed in range(2_000):
         gold_tags, predicted_tags = random_pairs(3, IOB_TAGS, seed=seed)

@@ -79,6 +79,7 @@ def test_the_same_seed_gives_the_same_comparison():
     assert compare(*pair, seed=5) == compare(*pair, seed=5)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_interval_covers_the_true_f1_about_19_times_in_20():
     rng = np.random.default_rng(5)
     covered = 0

@@ -324,6 +324,7 @@ def test_load_encoder_gives_states_as_transformers_does(encoders):
     assert encoder.tokenizer.fast.is_fast
 
 
+@pytest.mark.slow
 def test_a_tokenizer_without_fast_form_is_one_clear_line(encoders, monkeypatch):
     slow = transformers.CanineTokenizer()
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: slow)

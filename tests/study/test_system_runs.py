@@ -11,6 +11,7 @@ def planned_results(study_file, changes=None, settings=(), **data):
     return plan_results(plan_system_runs(study))
 
 
+@pytest.mark.slow
 def test_a_key_depends_on_system_settings_corpora_and_seed_and_on_nothing_else(study_file, corpora):
     def keys(*settings, **changes):
         return [planned.key for planned in planned_results(study_file, changes, settings)]

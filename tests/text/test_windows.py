@@ -236,6 +236,7 @@ def test_a_word_of_marks_only_is_labeled_at_its_first_piece():
     assert window.scored_words == (0, 1, 2, 3)
 
 
+@pytest.mark.slow
 def test_the_marks_that_the_bundled_tokenizer_leaves_count_as_text():
     tokenizer = load_tokenizer("mini").fast.backend_tokenizer
     encoding = for_single_words(tokenizer).encode(

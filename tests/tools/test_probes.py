@@ -50,6 +50,7 @@ def test_labels_that_a_dev_corpus_does_not_have_are_ignored(monkeypatch):
     assert entity_probe("mini", source, {"en": only_places}, seed=1)["en"] > 0.8
 
 
+@pytest.mark.slow
 def test_every_sentence_finds_itself_as_its_translation():
     sentences = [Sentence(("Ana", "saw", "Rome")), Sentence(("the", "old", "rain", "fell"))]
     pairs = {"en": [(sentence, sentence) for sentence in sentences]}

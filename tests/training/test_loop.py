@@ -204,6 +204,7 @@ def test_a_broken_checkpoint_is_said(encoders, tmp_path):
         train(tmp_path / "m", encoders["bert"])
 
 
+@pytest.mark.slow
 def test_the_best_weights_by_dev_are_the_model_and_the_last_are_kept(encoders, tmp_path):
     model = train(tmp_path / "m", encoders["bert"], "direct", "run.validate_every=3")
     record = json.loads((tmp_path / "m/training/run.json").read_text())
