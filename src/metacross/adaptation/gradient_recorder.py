@@ -1,8 +1,8 @@
 """Records the inputs and output gradients of layers, from which every weight gradient follows.
 
 The gradient of a linear layer's weights is ``delta.T @ x``, with the inputs ``x`` and the gradients
-``delta`` at its outputs. Both belong to single pieces, so many sentences can go through the network
-together and each still has its own gradient. Autograd only computes the deltas.
+``delta`` at its outputs. Both belong to single pieces, so a batch of sentences can go through the
+network together and each still has its own gradient. Autograd only computes the deltas.
 """
 
 from __future__ import annotations
