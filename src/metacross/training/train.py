@@ -118,6 +118,7 @@ def _train(
     parts = ModelParts(tagger, settings, datastore, adapts=settings.run.method == "meta")
     return _run(
         parts,
+        examples,
         _step(tagger, examples, datastore, settings, adam),
         TrainingState(tagger.trainable, adam),
         run_folder,
@@ -185,9 +186,11 @@ def _fine_tune(
         settings.run,
     )
     adam = Adam(tagger.trainable, settings.optimizer)
-    step = mini_batch_step(tagger, tagger.examples(subset), settings, adam)
+    examples = tagger.examples(subset)
+    step = mini_batch_step(tagger, examples, settings, adam)
     parts = ModelParts(tagger, settings, datastore=None, adapts=False)
-    return _run(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, callbacks)
+    state = TrainingState(tagger.trainable, adam)
+    return _run(parts, examples, step, state, run_folder, None, callbacks)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
@@ -202,6 +205,7 @@ def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
 
 def _run(
     parts: ModelParts,
+    examples: Sequence[Example],
     step: Step,
     state: TrainingState,
     run_folder: RunFolder,
@@ -217,15 +221,17 @@ def _run(
         checkpoint_every=settings.run.checkpoint_every,
     )
     checkpoints = Checkpoints(run_folder.training)
+    memory_bytes = 2**20 * settings.run.frozen_cache_mb
     with run_folder.locked():
-        history = run(
-            step,
-            state,
-            loop,
-            checkpoints=checkpoints,
-            validate=validate,
-            callbacks=[JsonLog(run_folder.log), *callbacks],
-        )
+        with parts.tagger.frozen_cache(examples, memory_bytes=memory_bytes):
+            history = run(
+                step,
+                state,
+                loop,
+                checkpoints=checkpoints,
+                validate=validate,
+                callbacks=[JsonLog(run_folder.log), *callbacks],
+            )
         load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
         run_folder.finish(history)
         save_model(parts, run_folder.folder)
