@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -30,6 +29,7 @@ _CHANGEABLE = (
     "retrieval.neighbors",
     "retrieval.skip_nearest",
     "retrieval.search",
+    "encoder.words",
     "run.gradient_cache_mb",
 )
 
@@ -246,7 +246,7 @@ class NerModel:
             yield from plain_predictions(
                 self.tagger,
                 sentences,
-                self.tagger.examples(sentences),
+                self.tagger.inputs(sentences),
                 batch_pieces=self.settings.run.batch_pieces,
             )
 
@@ -264,10 +264,13 @@ def load(
     ``load("models/en", adaptation={"learning_rate": 3e-5}, retrieval={"neighbors": 4})``.
     ``engine="textbook"`` adapts by the reference loop: same results, slower.
     """
-    parts = load_model(folder, device=device)
-    settings = settings_with(parts.settings, overrides)
-    _check_changeable(parts.settings, settings)
-    return NerModel(replace(parts, settings=settings), engine=engine)
+
+    def change(saved: Settings) -> Settings:
+        settings = settings_with(saved, overrides)
+        _check_changeable(saved, settings)
+        return settings
+
+    return NerModel(load_model(folder, device=device, change=change), engine=engine)
 
 
 def _check_changeable(before: Settings, after: Settings) -> None:
