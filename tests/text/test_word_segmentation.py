@@ -50,6 +50,8 @@ def test_a_missing_library_is_named_with_what_installs_it(language, monkeypatch)
     library = LIBRARIES[language]
     monkeypatch.setitem(sys.modules, library.module, None)
     segmenter.cache_clear()
-    with pytest.raises(SettingsError, match=r"is not installed: pip install '(rjieba|metacross\[..\])'"):
+    with pytest.raises(
+        SettingsError, match=r"is not installed: pip install '(rjieba|metacross\[..\])'"
+    ):
         segmenter(language)
     segmenter.cache_clear()

@@ -16,6 +16,7 @@ from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.model_folder import ModelParts, load_model, save_model
 from metacross.settings import Settings, settings_with
+from metacross.text.language_codes import checked_language
 from metacross.text.reading import read_corpus, sentence_layouts, unlabeled
 from metacross.text.sentence import Corpus, Sentence
 from metacross.text.word_splitting import split_text
@@ -111,7 +112,7 @@ class NerModel:
                     f"expected a text or a list of texts, found {type(item).__name__}; "
                     "use predict_words for lists of words and predict_stream for sentences"
                 )
-        predictions = self._predicted_texts(texts, adapt, language)
+        predictions = self._predicted_texts(texts, adapt, checked_language(language))
         return predictions[0] if isinstance(text, str) else predictions
 
     def _predicted_texts(
@@ -143,6 +144,7 @@ class NerModel:
 
         predictions = model.predict_words([["Angela", "Merkel", "besuchte", "Wolfsburg", "."]])
         """
+        language = checked_language(language)
         return list(
             self.predict_stream(
                 (_sentence_of_words(words, language) for words in sentences), adapt=adapt

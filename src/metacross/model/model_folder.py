@@ -115,9 +115,12 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
 
 
 def load_model(
-    folder: str | Path, *, device: str = "auto", change: Callable[[Settings], Settings] | None = None
+    folder: str | Path,
+    *,
+    device: str = "auto",
+    change: Callable[[Settings], Settings] | None = None,
 ) -> ModelParts:
-    """Load a model folder; ``change`` makes the settings to use from those that it was saved with."""
+    """Load a model folder; ``change`` makes the settings to use from the saved ones."""
     folder = Path(folder)
     mark = _mark(folder)
     saved = _settings(folder, device)

@@ -9,10 +9,16 @@ from importlib import resources
 from metacross.errors import SettingsError
 
 _TAG = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
-_SHORT_CODES = {  # codes of the languages that something depends on
-    **dict.fromkeys(("zho", "chi", "cmn", "yue", "wuu", "hak", "nan", "lzh"), "zh"),
-    **{"jpn": "ja", "tha": "th", "eng": "en", "deu": "de", "ger": "de", "spa": "es"},
-    **{"fra": "fr", "fre": "fr", "ita": "it", "cat": "ca", "oci": "oc", "nld": "nl", "dut": "nl"},
+_CHINESE = ("zho", "chi", "cmn", "yue", "wuu", "hak", "nan", "lzh")
+_SHORT_CODES = dict.fromkeys(_CHINESE, "zh") | {  # of the languages that a rule of ours depends on
+    "cat": "ca",
+    "eng": "en",
+    "fra": "fr",
+    "fre": "fr",
+    "ita": "it",
+    "jpn": "ja",
+    "oci": "oc",
+    "tha": "th",
 }
 
 

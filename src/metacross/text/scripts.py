@@ -37,7 +37,9 @@ def _class(ranges: tuple[tuple[int, int], ...]) -> str:
 
 
 _ANY_UNSPACED = re.compile(f"[{_class(_EAST_ASIAN)}{_class(_THAI)}]")
-_KANA = re.compile("[\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff\uff66-\uff9d]")
+_KANA = re.compile(
+    "[\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff\uff66-\uff9d]"
+)
 
 
 def script_of(character: str) -> Script | None:

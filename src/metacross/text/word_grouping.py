@@ -49,7 +49,9 @@ class WordGroups:
     @property
     def word_of_unit(self) -> tuple[int, ...]:
         """For each unit, the position of its word."""
-        return tuple(word for word, (start, end) in enumerate(self.ranges) for _ in range(start, end))
+        return tuple(
+            word for word, (start, end) in enumerate(self.ranges) for _ in range(start, end)
+        )
 
     def cut_at(self, spans: Sequence[Span]) -> WordGroups:
         """The groups, cut where an entity starts or ends within a word."""
@@ -103,7 +105,11 @@ class WordGrouper:
             if end - start > 1 and self._can_segment(language):
                 joined |= _joined_units(sentence.words, start, end, language)
         n_units = len(sentence.words)
-        return WordGroups(tuple(e for e in range(1, n_units + 1) if e not in joined)) if joined else None
+        return (
+            WordGroups(tuple(e for e in range(1, n_units + 1) if e not in joined))
+            if joined
+            else None
+        )
 
     def _can_segment(self, language: str) -> bool:
         library = LIBRARIES[language]
