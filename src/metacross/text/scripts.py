@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import Enum
+from functools import cache
 
 
 class Script(Enum):
@@ -42,6 +43,7 @@ _KANA = re.compile(
 )
 
 
+@cache
 def script_of(character: str) -> Script | None:
     """The script of a character; None if the script is written with spaces.
 
@@ -56,6 +58,7 @@ def script_of(character: str) -> Script | None:
     return Script.EAST_ASIAN if any(a <= code <= b for a, b in _EAST_ASIAN) else None
 
 
+@cache
 def extends_character(character: str) -> bool:
     """Whether a character is written on the one before it and is never a word of its own: combining
     marks, variation selectors, half-width voicing marks.

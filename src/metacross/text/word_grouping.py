@@ -9,6 +9,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from metacross.errors import SettingsError
+from metacross.text.chinese_words import NAME_DOTS
 from metacross.text.language_codes import primary_language
 from metacross.text.scripts import (
     Script,
@@ -20,6 +21,7 @@ from metacross.text.scripts import (
 from metacross.text.sentence import Sentence, Span
 from metacross.text.word_segmentation import LIBRARIES, word_ends
 
+_NAME_DOTS = frozenset(NAME_DOTS)
 WordMode: TypeAlias = Literal["auto", "segmented", "given"]
 
 
@@ -155,11 +157,17 @@ def _joined_units(units: Sequence[str], start: int, end: int, language: str) -> 
 def _runs(sentence: Sentence) -> Iterator[tuple[Script, int, int]]:
     """Maximal ranges of adjacent units of one script; none if the sentence is given in words.
 
-    If all units are characters, letters and digits of other scripts continue an East Asian run:
-    the words of a corpus in characters are not only those in Han.
+    The dot within a foreign name belongs to an East Asian run. If all units are characters, letters
+    and digits of other scripts do too: a corpus in characters has them one by one.
     """
     lengths = [_n_characters(unit) for unit in sentence.words]
     scripts = [_script_of_unit(unit) for unit in sentence.words]
+    for i in range(1, len(scripts) - 1):
+        if (
+            sentence.words[i] in _NAME_DOTS
+            and scripts[i - 1] is scripts[i + 1] is Script.EAST_ASIAN
+        ):
+            scripts[i] = Script.EAST_ASIAN
     if any(n > 1 and script for n, script in zip(lengths, scripts, strict=True)):
         return
     if max(lengths) == 1 and Script.EAST_ASIAN in scripts:

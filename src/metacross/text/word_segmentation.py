@@ -9,12 +9,12 @@ from functools import cache
 from typing import TypeAlias
 
 from metacross.errors import SettingsError
+from metacross.text.chinese_words import ChineseSegmenter
 
 Segmenter: TypeAlias = Callable[[str], list[str]]
 """Cuts a text without spaces into its words; joined, they are the text."""
 
 _LONGEST_TEXT = 4_000  # characters: some libraries refuse long texts
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # to ASCII, one to one
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,9 @@ class Library:
 
 
 def _chinese() -> Segmenter:
-    """Jieba's dictionary and hidden Markov model, compiled: no files, no log."""
     import rjieba
 
-    cut: Segmenter = rjieba.cut
-
-    def segment(text: str) -> list[str]:
-        words = cut(text.translate(_FULL_WIDTH))  # jieba reads full-width digits one by one
-        return _slices(text, words)
-
-    return segment
+    return ChineseSegmenter(rjieba)
 
 
 def _japanese() -> Segmenter:
@@ -108,12 +101,3 @@ def word_ends(text: str, language: str) -> set[int]:
             position += len(word)
             ends.add(position)
     return {end for end in ends if 0 < end <= len(text)}
-
-
-def _slices(text: str, words: list[str]) -> list[str]:
-    """The parts of a text that are as long as the words."""
-    slices, position = [], 0
-    for word in words:
-        slices.append(text[position : position + len(word)])
-        position += len(word)
-    return slices
