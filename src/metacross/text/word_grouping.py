@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from metacross.errors import SettingsError
@@ -23,6 +24,7 @@ from metacross.text.word_segmentation import LIBRARIES, word_ends
 
 _NAME_DOTS = frozenset(NAME_DOTS)
 WordMode: TypeAlias = Literal["auto", "segmented", "given"]
+WordEnds: TypeAlias = Callable[[str, str], Collection[int]]
 
 
 class MissingSegmenterWarning(UserWarning):
@@ -87,11 +89,13 @@ class WordGrouper:
     """Finds the words of sentences that are given in the characters of a script without spaces.
 
     ``auto`` leaves the characters of a language as they are if its library is not installed, with
-    a warning; ``segmented`` refuses them; ``given`` leaves all units as they are.
+    a warning; ``segmented`` refuses them; ``given`` leaves all units as they are. ``word_ends``
+    finds where words end in a run of a language.
     """
 
-    def __init__(self, mode: WordMode) -> None:
+    def __init__(self, mode: WordMode, word_ends: WordEnds = word_ends) -> None:
         self.mode = mode
+        self._word_ends = word_ends
 
     def groups(self, sentence: Sentence) -> WordGroups | None:
         """The words of a sentence; None if each unit is a word.
@@ -105,13 +109,19 @@ class WordGrouper:
         for script, start, end in _runs(sentence):
             language = segmentation_language(script, sentence)
             if end - start > 1 and self._can_segment(language):
-                joined |= _joined_units(sentence.words, start, end, language)
+                joined |= self._joined_units(sentence.words[start:end], start, language)
         n_units = len(sentence.words)
         return (
             WordGroups(tuple(e for e in range(1, n_units + 1) if e not in joined))
             if joined
             else None
         )
+
+    def _joined_units(self, units: Sequence[str], start: int, language: str) -> set[int]:
+        """Those units of a run that continue a word; ``start`` is the position of the first."""
+        ends = self._word_ends("".join(units), language)
+        offsets = accumulate(map(len, units[:-1]))
+        return {unit for unit, offset in enumerate(offsets, start + 1) if offset not in ends}
 
     def _can_segment(self, language: str) -> bool:
         library = LIBRARIES[language]
@@ -142,16 +152,6 @@ def _warn_once(language: str) -> None:
         MissingSegmenterWarning,
         stacklevel=2,
     )
-
-
-def _joined_units(units: Sequence[str], start: int, end: int, language: str) -> set[int]:
-    ends = word_ends("".join(units[start:end]), language)
-    joined, position = set(), 0
-    for unit in range(start + 1, end):
-        position += len(units[unit - 1])
-        if position not in ends:
-            joined.add(unit)
-    return joined
 
 
 def _runs(sentence: Sentence) -> Iterator[tuple[Script, int, int]]:
