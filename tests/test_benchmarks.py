@@ -43,3 +43,21 @@ def test_sentence_splitters_are_compared_on_lines_of_text(monkeypatch, tmp_path,
     assert int(all_lines[3]) > 0
     assert float(all_lines[5]) <= float(all_lines[4]) < 100
     assert ended[3:6] == ["0", "100.0", "100.0"]
+
+
+@pytest.mark.slow
+def test_the_word_benchmark_compares_characters_with_words(
+    trained_folder, tmp_path, write, monkeypatch, capsys
+):
+    from benchmarks import word_segmentation
+
+    corpus = write("zh.conll", "李 B-PER\n明 I-PER\n在 O\n柏 B-LOC\n林 I-LOC\n")
+    output = tmp_path / "figures.json"
+    arguments = [str(trained_folder), str(corpus), "--without", "snownlp", "--output", str(output)]
+    monkeypatch.setattr("sys.argv", ["word_segmentation", *arguments])
+    word_segmentation.main()
+    rows = {row["segmenter"]: row for row in json.loads(output.read_text())}
+    assert rows["characters"]["length"] == 1
+    assert rows["metacross"]["length"] == 5 / 3
+    assert rows["metacross"]["at_edges"] == 1
+    assert "| metacross | 100.0 % | 1.67 |" in capsys.readouterr().out

@@ -50,6 +50,12 @@ class EncoderSettings(SettingsGroup):
         128, ge=4, description="longest window in pieces, including special ones"
     )
     overlap: int = Field(64, ge=0, description="pieces that a window shares with the one before")
+    words: Literal["auto", "segmented", "given"] = Field(
+        "auto",
+        description="what it reads as a word in Chinese, Japanese and Thai text that is given in "
+        "characters; segmented: the words that a segmenter finds; given: every character; auto: "
+        "segmented where the segmenter is installed",
+    )
 
 
 class MaskingSettings(SettingsGroup):

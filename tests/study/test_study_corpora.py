@@ -53,9 +53,9 @@ def test_renamed_labels_are_renamed_in_source_dev_and_targets(study_file):
 
 
 def test_the_language_setting_is_that_of_source_and_dev(study_file):
-    (run, *_) = planned(study_file, "data.language=xx")
+    (run, *_) = planned(study_file, "data.language=sv")
     languages = [run.corpora.source[0].language, run.corpora.dev[0].language]
-    assert languages == ["xx", "xx"]
+    assert languages == ["sv", "sv"]
     assert run.corpora.targets[0].corpus[0].language == "aa"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.model_folder import ModelParts, load_model, save_model
 from metacross.settings import Settings, settings_with
+from metacross.text.language_codes import checked_language
 from metacross.text.reading import read_corpus, sentence_layouts, unlabeled
 from metacross.text.sentence import Corpus, Sentence
 from metacross.text.word_splitting import split_text
@@ -30,6 +30,7 @@ _CHANGEABLE = (
     "retrieval.neighbors",
     "retrieval.skip_nearest",
     "retrieval.search",
+    "encoder.words",
     "run.gradient_cache_mb",
 )
 
@@ -111,7 +112,7 @@ class NerModel:
                     f"expected a text or a list of texts, found {type(item).__name__}; "
                     "use predict_words for lists of words and predict_stream for sentences"
                 )
-        predictions = self._predicted_texts(texts, adapt, language)
+        predictions = self._predicted_texts(texts, adapt, checked_language(language))
         return predictions[0] if isinstance(text, str) else predictions
 
     def _predicted_texts(
@@ -143,6 +144,7 @@ class NerModel:
 
         predictions = model.predict_words([["Angela", "Merkel", "besuchte", "Wolfsburg", "."]])
         """
+        language = checked_language(language)
         return list(
             self.predict_stream(
                 (_sentence_of_words(words, language) for words in sentences), adapt=adapt
@@ -246,7 +248,7 @@ class NerModel:
             yield from plain_predictions(
                 self.tagger,
                 sentences,
-                self.tagger.examples(sentences),
+                self.tagger.inputs(sentences),
                 batch_pieces=self.settings.run.batch_pieces,
             )
 
@@ -264,10 +266,13 @@ def load(
     ``load("models/en", adaptation={"learning_rate": 3e-5}, retrieval={"neighbors": 4})``.
     ``engine="textbook"`` adapts by the reference loop: same results, slower.
     """
-    parts = load_model(folder, device=device)
-    settings = settings_with(parts.settings, overrides)
-    _check_changeable(parts.settings, settings)
-    return NerModel(replace(parts, settings=settings), engine=engine)
+
+    def change(saved: Settings) -> Settings:
+        settings = settings_with(saved, overrides)
+        _check_changeable(saved, settings)
+        return settings
+
+    return NerModel(load_model(folder, device=device, change=change), engine=engine)
 
 
 def _check_changeable(before: Settings, after: Settings) -> None:

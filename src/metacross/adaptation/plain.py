@@ -27,7 +27,10 @@ def plain_predictions(
         logits = label_logits(tagger, [examples[i] for i in positions])
         for position, sentence_logits in zip(positions, logits, strict=True):
             predictions[position] = prediction_from_logits(
-                sentences[position], sentence_logits, tagger.tag_set
+                sentences[position],
+                sentence_logits,
+                tagger.tag_set,
+                groups=examples[position].groups,
             )
     return [predictions[i] for i in range(len(sentences))]
 
@@ -51,7 +54,7 @@ class CorpusLabeler:
     def __call__(self, corpus: Corpus) -> list[SentencePrediction]:
         """Predictions with the tagger's weights of this moment."""
         if id(corpus) not in self._tokenized:
-            self._tokenized[id(corpus)] = (corpus, self._tagger.examples(corpus))
+            self._tokenized[id(corpus)] = (corpus, self._tagger.inputs(corpus))
         _, examples = self._tokenized[id(corpus)]
         return plain_predictions(
             self._tagger, corpus.sentences, examples, batch_pieces=self._batch_pieces

@@ -12,6 +12,7 @@ from torch import Tensor
 from metacross.adaptation.prediction_html import html_of_entities
 from metacross.text.sentence import Sentence, Span
 from metacross.text.tags import TagSet
+from metacross.text.word_grouping import WordGroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,12 @@ class Neighbor:
 class SentencePrediction:
     """The entities found in a sentence.
 
-    ``spans`` are ranges of words; ``scores`` has the mean probability of each span's tags.
-    ``neighbors`` are the source sentences that the model adapted to; empty without adaptation.
+    ``spans`` are ranges of the sentence's words; ``scores`` has the mean probability of each span's
+    tags. ``neighbors`` are the source sentences that the model adapted to; empty without
+    adaptation.
+
+    Where the model reads several characters as one word, ``sentence`` and ``spans`` are in
+    characters; each of them has the probabilities of its word.
 
     *Shape:* ``probabilities`` (words, tags), with the names of the columns in ``tags``.
     """
@@ -123,16 +128,29 @@ class Prediction:
 
 
 def prediction_from_logits(
-    sentence: Sentence, logits: Tensor, tag_set: TagSet, neighbors: Sequence[Neighbor] = ()
+    sentence: Sentence,
+    logits: Tensor,
+    tag_set: TagSet,
+    neighbors: Sequence[Neighbor] = (),
+    *,
+    groups: WordGroups | None = None,
 ) -> SentencePrediction:
-    """Read the entities off the scores of all tags. *Shape:* logits (words, tags)."""
+    """Read the entities off the scores of all tags.
+
+    ``groups`` says which units of the sentence the scored words consist of; None: each unit is a
+    word. *Shape:* logits (words, tags).
+    """
     probabilities = logits.softmax(dim=1)  # (words, tags)
     best, tag_ids = probabilities.max(dim=1)  # both (words,)
     spans = tag_set.spans(tag_ids.tolist())
+    scores = tuple(best[span.start : span.end].mean().item() for span in spans)
+    if groups is not None:
+        spans = groups.on_units(spans)
+        probabilities = probabilities[list(groups.word_of_unit)]  # (units, tags)
     return SentencePrediction(
         sentence=sentence,
         spans=spans,
-        scores=tuple(best[span.start : span.end].mean().item() for span in spans),
+        scores=scores,
         neighbors=tuple(neighbors),
         tags=tag_set.tags,
         probabilities=probabilities.numpy(),

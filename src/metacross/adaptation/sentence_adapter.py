@@ -63,7 +63,7 @@ class SentenceAdapter:
     ) -> Iterator[SentencePrediction]:
         """Adapt to each sentence and label it; ``progress`` is called with the number done."""
         encoder = self._datastore.sentence_encoder
-        examples = self._tagger.examples(sentences)
+        examples = self._tagger.inputs(sentences)
         vectors = (
             encoder.vectors_of_windows([example.windows for example in examples])
             if self._datastore.uses_tagger_tokenizer
@@ -75,8 +75,16 @@ class SentenceAdapter:
             for nearest in neighbors
         ]
         logits = self._adapted_logits(examples, supports, progress)
-        for sentence, sentence_logits, nearest in zip(sentences, logits, neighbors, strict=True):
-            yield prediction_from_logits(sentence, sentence_logits, self._tagger.tag_set, nearest)
+        for sentence, example, sentence_logits, nearest in zip(
+            sentences, examples, logits, neighbors, strict=True
+        ):
+            yield prediction_from_logits(
+                sentence,
+                sentence_logits,
+                self._tagger.tag_set,
+                nearest,
+                groups=example.groups,
+            )
 
     @cached_property
     def _index(self) -> Index:

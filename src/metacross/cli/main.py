@@ -22,6 +22,7 @@ from metacross.cli.predict import predict_command
 from metacross.cli.score import score_command
 from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
+from metacross.text.word_grouping import MissingSegmenterWarning
 
 app = typer.Typer(
     name="metacross",
@@ -67,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run_app(app: typer.Typer, arguments: Sequence[str] | None) -> None:
     """Run a command line; an error that the user can fix ends in one line and exit code 1."""
     try:
-        app(args=None if arguments is None else list(arguments))
+        with output.warnings_as_notes(MissingSegmenterWarning):
+            app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
         output.show_error(error)
         sys.exit(1)

@@ -13,13 +13,18 @@ import typer
 
 from metacross.errors import SettingsError
 from metacross.text.conll import Columns
+from metacross.text.language_codes import checked_language
 from metacross.text.reading import Format, ReadOptions, read_corpus
 from metacross.text.sentence import Corpus
 
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LanguageOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--language", help="Language code, such as es."),
+    typer.Option(
+        "--language",
+        help="Language code, such as es, swa or zh-Hans.",
+        callback=checked_language,
+    ),
 ]
 FormatOption: TypeAlias = Annotated[
     Format | None, typer.Option("--format", help="Format of the files. Default: detect it.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -13,6 +15,7 @@ from rich.text import Text
 from metacross.errors import MetacrossError
 from metacross.metrics.scoring import Score, ScoreReport
 from metacross.metrics.significance import Comparison, Interval
+from metacross.text.language_codes import primary_language
 from metacross.text.sentence import Sentence, Span
 
 _ENTITY_STYLES = {
@@ -22,7 +25,7 @@ _ENTITY_STYLES = {
     "MISC": "bold black on bright_magenta",
 }
 _DEFAULT_ENTITY_STYLE = "bold black on white"
-_LANGUAGES_WITHOUT_SPACES = ("zh", "ja")
+_LANGUAGES_WITHOUT_SPACES = ("zh", "ja", "th")
 
 
 def show(renderable: RenderableType) -> None:
@@ -45,6 +48,29 @@ def show_note(text: str) -> None:
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True, style="dim")
 
 
+@contextlib.contextmanager
+def warnings_as_notes(shown: type[Warning]) -> Iterator[None]:
+    """Show warnings of a category as notes, without the line of code that they come from."""
+    with warnings.catch_warnings():
+        show_other = warnings.showwarning
+
+        def show_warning(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, shown):
+                show_note(str(message))
+            else:
+                show_other(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show_warning
+        yield
+
+
 def show_error(error: MetacrossError) -> None:
     """Print an error as one line to stderr."""
     line = "".join(c if c.isprintable() else " " for c in f"metacross: {error}")
@@ -59,7 +85,8 @@ def marked_entities(sentence: Sentence, spans: Sequence[Span] | None = None) -> 
     >>> marked_entities(Sentence(("Ana", "habló"), (Span(0, 1, "PER"),))).plain
     '[Ana PER] habló'
     """
-    separator = "" if sentence.language in _LANGUAGES_WITHOUT_SPACES else " "
+    is_spaced = primary_language(sentence.language) not in _LANGUAGES_WITHOUT_SPACES
+    separator = " " if is_spaced else ""
     text, position = Text(), 0
     for span in sentence.spans or () if spans is None else spans:
         _append(text, separator.join(sentence.words[position : span.start]), separator)

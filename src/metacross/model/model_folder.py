@@ -30,6 +30,7 @@ from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
+from metacross.text.word_grouping import WordGrouper
 from metacross.text.writing import write_corpus
 
 FORMAT = 1
@@ -113,11 +114,17 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
         )
 
 
-def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
-    """Load a model folder."""
+def load_model(
+    folder: str | Path,
+    *,
+    device: str = "auto",
+    change: Callable[[Settings], Settings] | None = None,
+) -> ModelParts:
+    """Load a model folder; ``change`` makes the settings to use from the saved ones."""
     folder = Path(folder)
     mark = _mark(folder)
-    settings = _settings(folder, device)
+    saved = _settings(folder, device)
+    settings = saved if change is None else change(saved)
     network, tags = load_tagger_network(folder)
     tokenizer = load_tokenizer(str(folder))
     check_vocabulary(network, tokenizer, str(folder))
@@ -129,6 +136,8 @@ def load_model(folder: str | Path, *, device: str = "auto") -> ModelParts:
         )
     tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
     datastore = _datastore(folder, tagger, settings) if (folder / "source.jsonl").exists() else None
+    if datastore is not None and settings.encoder.words != saved.encoder.words:
+        _check_same_words(datastore.source, saved, tagger, folder)
     return ModelParts(tagger, settings, datastore, bool(mark["adapts"]) and datastore is not None)
 
 
@@ -160,7 +169,20 @@ def _settings(folder: Path, device: str) -> Settings:
     if not isinstance(values, dict):
         raise ModelError(f"{folder / 'recipe.yaml'}: expected settings, found {values!r}")
     values.setdefault("run", {})["device"] = device
+    values.setdefault("encoder", {}).setdefault("words", "given")  # as before there was a choice
     return validated(Settings, values)
+
+
+def _check_same_words(source: Corpus, saved: Settings, tagger: Tagger, folder: Path) -> None:
+    """Refuse to read the source sentences in other words than their vectors were made of."""
+    before = WordGrouper(saved.encoder.words)
+    for sentence in source:
+        if before.groups(sentence) != tagger.word_grouper.groups(sentence):
+            raise ModelError(
+                f"{folder}: encoder.words: expected {saved.encoder.words}, as in training, because "
+                f"the source sentences are in a script without spaces, "
+                f"found {tagger.word_grouper.mode}; train a new model"
+            )
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSON or YAML
@@ -197,7 +219,7 @@ def pretrained_encoder(
     twin = pretrained_twin(tagger.network, pretrained)
     cutter = tagger.window_cutter
     pooling = sentence_pooling(twin, cutter.special, settings.retrieval.pooling)
-    return SentenceEncoder(twin, cutter, pooling, tagger.device)
+    return SentenceEncoder(twin, cutter, pooling, tagger.device, tagger.word_grouper)
 
 
 def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> SentenceEncoder:
@@ -206,7 +228,7 @@ def outside_encoder(outside: Encoder, settings: Settings, tagger: Tagger) -> Sen
         max_length=settings.encoder.max_length, overlap=settings.encoder.overlap
     )
     pooling = sentence_pooling(outside.network, pieces.special, settings.retrieval.pooling)
-    return SentenceEncoder(outside.network, pieces, pooling, tagger.device)
+    return SentenceEncoder(outside.network, pieces, pooling, tagger.device, tagger.word_grouper)
 
 
 def _check_names(pretrained: Mapping[str, Tensor], tagger: Tagger, folder: Path) -> None:

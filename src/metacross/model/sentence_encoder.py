@@ -15,6 +15,7 @@ from metacross.model.batching import length_batches
 from metacross.model.encoder import encoder_of, last_states, weights_digest
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window, WindowCutter, batch_of
+from metacross.text.word_grouping import WordGrouper
 
 Vectors = NDArray[np.float32]
 
@@ -27,12 +28,18 @@ class SentenceEncoder:
     """
 
     def __init__(
-        self, network: nn.Module, window_cutter: WindowCutter, pooling: str, device: torch.device
+        self,
+        network: nn.Module,
+        window_cutter: WindowCutter,
+        pooling: str,
+        device: torch.device,
+        word_grouper: WordGrouper | None = None,
     ) -> None:
         self._encoder = encoder_of(network).to(device).eval()
         self._window_cutter = window_cutter
         self._pooling = pooling
         self._device = device
+        self._word_grouper = word_grouper or WordGrouper("given")
 
     def vectors(
         self,
@@ -41,7 +48,13 @@ class SentenceEncoder:
         progress: Callable[[int], None] = lambda _n_done: None,
     ) -> Vectors:
         """A vector for each sentence. *Shape:* (sentences, width)."""
-        return self.vectors_of_windows(self._window_cutter.windows(sentences), progress=progress)
+        windows = self._window_cutter.windows([self._read(sentence) for sentence in sentences])
+        return self.vectors_of_windows(windows, progress=progress)
+
+    def _read(self, sentence: Sentence) -> Sentence:
+        """The sentence in the words that the encoder reads, without its entities."""
+        groups = self._word_grouper.groups(sentence)
+        return groups.grouped(sentence.with_spans(None)) if groups else sentence
 
     def vectors_of_windows(
         self,
@@ -83,7 +96,8 @@ class SentenceEncoder:
         digest = hashlib.sha256(f"1 {self._pooling} {self._window_cutter.identity}".encode())
         digest.update(weights_digest(self._encoder).encode())
         for sentence in sentences:
-            digest.update("\x1f".join(sentence.words).encode("utf-8", "surrogatepass") + b"\x1e")
+            words = self._read(sentence).words
+            digest.update("\x1f".join(words).encode("utf-8", "surrogatepass") + b"\x1e")
         return digest.hexdigest()
 
 

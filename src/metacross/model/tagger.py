@@ -26,14 +26,20 @@ from metacross.settings import EncoderSettings, RunSettings
 from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
 from metacross.text.windows import Window, WindowCutter, batch_of
+from metacross.text.word_grouping import WordGrouper, WordGroups
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A tokenized sentence; ``tag_ids`` is None if it is not labeled."""
+    """A tokenized sentence; ``tag_ids`` is None if it is not labeled.
+
+    Windows and tags are those of the words that the tagger reads. ``groups`` says which units of
+    the sentence they consist of; None: each unit is a word.
+    """
 
     windows: tuple[Window, ...]
     tag_ids: tuple[int, ...] | None
+    groups: WordGroups | None = None
 
     @property
     def n_pieces(self) -> int:
@@ -77,6 +83,7 @@ class Tagger:
         self.tokenizer = tokenizer
         self.tag_set = tag_set
         self.precision = run.precision
+        self.word_grouper = WordGrouper(encoder.words)
         self.window_cutter: WindowCutter = tokenizer.window_cutter(
             max_length=encoder.max_length, overlap=encoder.overlap
         )
@@ -91,14 +98,28 @@ class Tagger:
         self._frozen_cache: FrozenCache | None = None
 
     def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
-        """Tokenize sentences into windows, with the ids of their tags if they are labeled."""
-        sentences = list(sentences)
+        """Tokenize sentences to learn from, with the ids of their tags if they are labeled.
+
+        Words are cut at the edges of entities, so that no label is lost. For sentences to be
+        labeled use :meth:`inputs`: this cut would give their entities away.
+        """
+        read: list[Sentence] = []
+        groups_of_sentences: list[WordGroups | None] = []
+        for sentence in sentences:
+            groups = self.word_grouper.groups(sentence)
+            groups = groups and groups.cut_at(sentence.spans or ())
+            read.append(groups.grouped(sentence) if groups else sentence)
+            groups_of_sentences.append(groups)
         return [
-            Example(windows, self._tag_ids(sentence))
-            for sentence, windows in zip(
-                sentences, self.window_cutter.windows(sentences), strict=True
+            Example(windows, self._tag_ids(sentence), groups)
+            for sentence, windows, groups in zip(
+                read, self.window_cutter.windows(read), groups_of_sentences, strict=True
             )
         ]
+
+    def inputs(self, sentences: Iterable[Sentence]) -> list[Example]:
+        """Tokenize sentences to be labeled, without a look at the entities that they have."""
+        return self.examples(sentence.with_spans(None) for sentence in sentences)
 
     def _tag_ids(self, sentence: Sentence) -> tuple[int, ...] | None:
         if sentence.spans is None:

@@ -9,6 +9,7 @@ from metacross.errors import DataError, SettingsError
 from metacross.settings import DataSettings
 from metacross.study.plan import Study
 from metacross.text.bundled_corpus import TARGETS, bundled_corpus
+from metacross.text.language_codes import is_language
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 
@@ -82,10 +83,11 @@ def _read(study: Study, settings: DataSettings) -> StudyCorpora:
 
 def _read_target(name: str, study: Study) -> Target:
     train_file = study.data.target_train.get(name)
+    language = name if is_language(name) else None  # a target can have any name
     return Target(
         name,
-        read_corpus(study.data.targets[name], language=name),
-        None if train_file is None else read_corpus(train_file, language=name),
+        read_corpus(study.data.targets[name], language=language),
+        None if train_file is None else read_corpus(train_file, language=language),
     )
 
 

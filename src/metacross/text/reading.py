@@ -14,6 +14,7 @@ from metacross.errors import DataError
 from metacross.text.conll import DOCUMENT_START, Columns, sentences_from_columns
 from metacross.text.hub_datasets import PREFIX, sentences_from_dataset
 from metacross.text.jsonl import sentences_from_json
+from metacross.text.language_codes import checked_language
 from metacross.text.lines import NumberedLine, numbered_lines
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Corpus, Layout, Origin, Sentence
@@ -78,12 +79,13 @@ def read_corpus(
 
     Args:
         source: A file, a folder saved by ``datasets``, or ``hub:NAME[:CONFIG][@SPLIT]``.
-        language: Language code of the sentences, such as ``"es"``. It also decides how plain text
-            is split into sentences and words.
+        language: Language code of the sentences, such as ``"es"``, ``"swa"`` or ``"zh-Hans"``. It
+            also decides how plain text is split into sentences and words.
         options: Format, encoding and columns, where they cannot be detected.
 
     Raises:
         DataError: The source cannot be read, is malformed or has no sentences.
+        SettingsError: The language code does not exist.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "es.conll"
@@ -92,7 +94,7 @@ def read_corpus(
     >>> corpus[0].words, corpus[0].spans
     (('Ana', 'Ruiz', 'habla'), (Span(start=0, end=2, label='PER'),))
     """
-    options = options or ReadOptions()
+    options, language = options or ReadOptions(), checked_language(language)
     name, log = str(source), ReadingLog()
     sentences = tuple(_read_sentences(source, log, language, options))
     if not sentences:
@@ -114,6 +116,7 @@ def read_stream(
     If the format has to be detected, the first sentence waits for ``sniffed_lines`` lines.
     """
     options, log = options or ReadOptions(), log or ReadingLog()
+    language = checked_language(language)
     lines = numbered_lines(stream, source, options.encoding)
     format_, lines = _detected_format(lines, source, options, sniffed_lines)
     if format_ is Format.CONLL:

@@ -6,26 +6,22 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from metacross.text.language_codes import primary_language
+from metacross.text.scripts import Script, extends_character, script_of
 from metacross.text.sentence import Layout
 
-# Scripts written without spaces. Every character is treated as a word.
-_CHARACTER_SCRIPTS = (
-    (0x2E80, 0x2FDF),  # radicals
-    (0x3005, 0x3007),  # iteration mark, closing mark, zero
-    (0x3021, 0x3029),
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),  # Han
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0xFF66, 0xFF9F),  # half-width Katakana
-    (0x20000, 0x323AF),
+_EMOJI = (
+    r"[©®‼⁉™ℹ\u2190-\u2bff〰〽㊗㊙\U0001F000-\U0001FAFF]"
+    r"[\ufe0f\U0001F3FB-\U0001F3FF]*"
 )
 _UNSPLIT = re.compile(
     r"https?://[^\s<>\"]*[\w/]"  # URLs
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail addresses
     r"|\d+(?:[.,:/]\d+)+"  # 1,000.50  20:15  3/4
     r"|(?:[^\W\d_]\.){2,}"  # U.S.
+    r"|[\U0001F1E6-\U0001F1FF]{2}"  # flags
+    r"|[0-9#*]\ufe0f?\u20e3"  # keys
+    rf"|{_EMOJI}(?:\u200d{_EMOJI})*"  # emoji with skin tones, or joined to one
 )
 _JOINERS = frozenset("-'’‐‑·_")  # part of a word between two letters
 _APOSTROPHES = "'’"
@@ -38,20 +34,20 @@ _ENGLISH_CLITIC = re.compile(rf"(?:n[{_APOSTROPHES}]t|[{_APOSTROPHES}](?:s|re|ve
 def split_text(text: str, language: str | None = None) -> Layout:
     """Split a text into words and punctuation marks.
 
-    Every Han or Kana character is a word. ``language`` decides how words with an apostrophe are
-    split (English, French, Italian, Catalan, Occitan).
+    Every Han, Kana or Thai character is a word here, with the marks on it: a model groups them into
+    words itself (:mod:`metacross.text.word_grouping`). ``language`` decides how words with an
+    apostrophe are split (English, French, Italian, Catalan, Occitan).
 
     >>> layout = split_text("L'ONU, à New York.", language="fr")
     >>> [layout.text[start:end] for start, end in layout.offsets]
     ["L'", 'ONU', ',', 'à', 'New', 'York', '.']
     """
-    return Layout(text, tuple(_offsets(text, language)))
+    return Layout(text, tuple(_offsets(text, primary_language(language))))
 
 
 def is_character_script(character: str) -> bool:
-    """Whether a character belongs to a script in which every character is treated as a word."""
-    code = ord(character)
-    return code >= 0x2E80 and any(first <= code <= last for first, last in _CHARACTER_SCRIPTS)
+    """Whether a character is Han or Kana."""
+    return script_of(character) is Script.EAST_ASIAN
 
 
 def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
@@ -65,7 +61,11 @@ def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
         if unsplit:
             yield position, unsplit.end()
             position = unsplit.end()
-        elif is_character_script(character) or not _is_word_character(character):
+        elif script_of(character) is not None:
+            end = _end_of_character(text, position)
+            yield position, end
+            position = end
+        elif not _is_word_character(character):
             yield position, position + 1
             position += 1
         else:
@@ -76,7 +76,15 @@ def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
 
 def _is_word_character(character: str) -> bool:
     """Letters, marks, digits and control characters; not punctuation, symbols or separators."""
-    return unicodedata.category(character)[0] in "LMNC" and not is_character_script(character)
+    return unicodedata.category(character)[0] in "LMNC" and script_of(character) is None
+
+
+def _end_of_character(text: str, start: int) -> int:
+    """The end of a character with the marks on it."""
+    end = start + 1
+    while end < len(text) and extends_character(text[end]):
+        end += 1
+    return end
 
 
 def _end_of_word(text: str, start: int) -> int:

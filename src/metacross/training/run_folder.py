@@ -116,9 +116,10 @@ class RunFolder:
         self, record: Mapping[str, Any], settings: SettingsGroup, ingredients: Mapping[str, str]
     ) -> None:
         remedy = "choose another folder, or remove this one"
+        defaults = type(settings)().model_dump(mode="json")  # of settings newer than the record
         for group, values in relevant_settings(settings).items():
             for key, value in values.items() if group not in AFTER_TRAINING else ():
-                before = record["recipe"].get(group, {}).get(key)
+                before = record["recipe"].get(group, {}).get(key, defaults[group][key])
                 if before != value:
                     raise RunError(
                         f"{self.folder}: holds a training with {group}.{key} = {before!r}, "

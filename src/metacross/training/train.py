@@ -275,7 +275,9 @@ def _new_datastore(
         for callback in callbacks:
             callback.on_prepare("sentence vectors", n_done, len(source))
 
-    windows = [example.windows for example in examples] if outside is None else None
+    windows = None
+    if outside is None and not any(example.groups for example in examples):
+        windows = [example.windows for example in examples]
     vectors = cached_vectors(encoder, source.sentences, windows=windows, progress=progress)
     return Datastore(source, vectors, encoder, pretrained, outside)
 
