@@ -1,6 +1,6 @@
 """Sentences of similar length are computed together."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ def cheapest_cost(lengths, overhead):
     for n_cuts in range(len(ordered)):
         for cuts in combinations(range(1, len(ordered)), n_cuts):
             edges = [0, *cuts, len(ordered)]
-            parts = [ordered[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+            parts = [ordered[a:b] for a, b in pairwise(edges)]
             costs.append(sum(len(part) * part[-1] + overhead for part in parts))
     return min(costs)
 
