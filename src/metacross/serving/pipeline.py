@@ -13,7 +13,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.prediction import Prediction
-from metacross.errors import ModelError, SettingsError
+from metacross.errors import DataError, ModelError, SettingsError
 
 TASK = "metacross"
 _BATCH_SIZE = 64  # texts of a stream that are labeled together
@@ -29,11 +29,15 @@ class _ModelReference:
     its device, with everything that adaptation needs.
     """
 
-    folder: str
+    location: str
 
     @classmethod
-    def from_pretrained(cls, folder: str, **_options: object) -> _ModelReference:
-        return cls(folder)
+    def from_pretrained(
+        cls, name: str, revision: str | None = None, **_options: object
+    ) -> _ModelReference:
+        if Path(name).is_dir():
+            return cls(name)
+        return cls(f"hub:{name}@{revision}" if revision else f"hub:{name}")
 
 
 class EntityPipeline(transformers.Pipeline):
@@ -64,7 +68,7 @@ class EntityPipeline(transformers.Pipeline):
         **parameters: Any,  # noqa: ANN401 - any type
     ) -> None:
         if isinstance(model, _ModelReference):
-            model = load(model.folder, device=_device_name(device))
+            model = load(model.location, device=_device_name(device))
         if not isinstance(model, NerModel):
             raise ModelError(
                 f"model: expected a model folder, found {type(model).__name__}; "
@@ -105,8 +109,13 @@ class EntityPipeline(transformers.Pipeline):
             return entities
         if isinstance(inputs, list | tuple):
             return self._labeled(inputs, forward, postprocess)
+        try:
+            texts = iter(inputs)
+        except TypeError:
+            found = type(inputs).__name__
+            raise DataError(f"expected a text or texts, found {found}") from None
         size = batch_size or self._batch_size or _BATCH_SIZE
-        return self._stream(iter(inputs), size, forward, postprocess)
+        return self._stream(texts, size, forward, postprocess)
 
     def _stream(
         self,
@@ -144,6 +153,12 @@ class EntityPipeline(transformers.Pipeline):
 
     def preprocess(self, input_: Sequence[str], **_parameters: object) -> list[str]:  # type: ignore[override]
         """The texts, which the model splits into sentences and words itself."""
+        for text in input_:
+            if not isinstance(text, str):
+                raise DataError(
+                    f"expected texts, found {type(text).__name__}; give the texts of a data set "
+                    'with transformers.pipelines.pt_utils.KeyDataset(dataset, "text")'
+                )
         return list(input_)
 
     def _forward(  # type: ignore[override]
