@@ -100,7 +100,12 @@ def run_python(installed, tmp_path) -> Callable[..., str]:
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "OMP_NUM_THREADS": str(threads),
+                "OMP_WAIT_POLICY": "passive",  # threads that spin slow each other down
+            },
             timeout=300,
             check=False,
         )

@@ -19,20 +19,29 @@ import json, sys
 import spacy
 
 nlp = spacy.load(sys.argv[1])
-assert "transformers" not in sys.modules  # nothing heavy is imported before the first document
 docs = [nlp(text) for text in json.loads(sys.argv[2])]
 found = [[(ent.text, ent.label_, ent._.metacross_score) for ent in doc.ents] for doc in docs]
 print(json.dumps(found))
 """
 
 USES_TWO_PROCESSES = """
-import json, sys
-import spacy
+import json, multiprocessing, sys
+import spacy, torch
 
+@spacy.Language.component("threads")
+def note_threads(doc):
+    doc.user_data["threads"] = torch.get_num_threads()
+    return doc
+
+multiprocessing.set_start_method("fork")
 nlp = spacy.load(sys.argv[1])
+nlp.add_pipe("threads")
 texts = json.loads(sys.argv[2])
-alone = [nlp(text) for text in texts]  # torch's threads exist now, and are not in forked processes
-docs = list(nlp.pipe(texts, n_process=2, batch_size=2))
+alone = [nlp(text) for text in texts]
+assert {doc.user_data["threads"] for doc in alone} == {2}
+docs = list(nlp.pipe(texts, n_process=2, batch_size=5))
+# A forked process that waits for the threads of its parent would wait forever.
+assert {doc.user_data["threads"] for doc in docs} == {1}
 assert [doc.text for doc in docs] == texts
 for doc, expected in zip(docs, alone, strict=True):
     assert [(e.text, e.label_) for e in doc.ents] == [(e.text, e.label_) for e in expected.ents]
