@@ -9,16 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
 import transformers
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
 import metacross
+import tiny
 
 ROOT = Path(__file__).parents[2]
-CHINESE = {"PER": ["安娜", "王明", "李华"], "LOC": ["北京", "罗马", "东京"], "O": list("去在看和了。")}
+CHINESE = {
+    "PER": ["安娜", "王明", "李华"],
+    "LOC": ["北京", "罗马", "东京"],
+    "O": list("去在看和了。"),
+}
 TRAINING = (
     "direct.steps=40",
     "direct.learning_rate=5e-3",

@@ -14,7 +14,7 @@ from metacross.errors import DataError, ModelError, SettingsError
 SENTENCES = [
     "ana saw rome .",
     "the old rain in york and bern",
-    "tom went to oslo , lima and kiev .",
+    "tom went to oslo and lima and kiev .",
     "new rain .",
     "evanna saw ana tom",
 ]
@@ -31,7 +31,7 @@ def registered() -> None:
 
 
 def assert_same_entities(found: list[dict], expected: list[dict]) -> None:
-    """Words are not compared: transformers glues word pieces together, as in ``eva ##n ##n ##a``."""
+    """Words are not compared: transformers glues word pieces together: ``eva ##n ##n ##a``."""
     keys = ["entity_group", "start", "end"]
     assert [[f[key] for key in keys] for f in found] == [[e[key] for key in keys] for e in expected]
     scores = [float(entity["score"]) for entity in expected]
@@ -198,9 +198,7 @@ def test_a_saved_pipeline_has_the_files_of_the_model_and_no_code(
     made.save_pretrained(tmp_path)
     assert contents(tmp_path) == contents(names_folder)
     assert "custom_pipelines" not in (tmp_path / "config.json").read_text()
-    opened = transformers.pipeline(
-        "metacross", model=str(tmp_path), trust_remote_code=False
-    )
+    opened = transformers.pipeline("metacross", model=str(tmp_path), trust_remote_code=False)
     assert opened(SENTENCES) == made(SENTENCES)
 
 
