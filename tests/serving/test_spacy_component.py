@@ -8,7 +8,7 @@ from spacy.training import Example
 
 import metacross
 import tiny
-from metacross.errors import ModelError
+from metacross.errors import ModelError, SettingsError
 from metacross.serving import spacy_component as _registers_the_factory  # noqa: F401
 
 TEXTS = [
@@ -303,6 +303,11 @@ def test_a_pipeline_without_model_says_how_to_name_one(tmp_path):
 def test_a_wrong_setting_is_refused_when_the_pipeline_is_made(pipeline_with, config):
     with pytest.raises(ValueError, match=next(iter(config))):
         pipeline_with(**config)
+
+
+def test_batches_without_documents_are_refused(pipeline_with):
+    with pytest.raises(SettingsError, match="batch_size: expected at least 1, found 0"):
+        pipeline_with(batch_size=0)
 
 
 def test_labels_are_known_before_the_model_is_loaded(pipeline_with):

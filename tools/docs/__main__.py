@@ -1,7 +1,7 @@
 """Writes the reference pages: ``python -m tools.docs``.
 
-``python -m tools.docs output`` also runs the Python code of the README, the tutorial and how-tos, and
-writes what it prints below it.
+``python -m tools.docs output`` also runs the Python code of the README, the tutorial and some
+how-tos, and writes what it prints below it.
 """
 
 from __future__ import annotations

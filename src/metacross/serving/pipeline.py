@@ -43,7 +43,7 @@ class _ModelReference:
 class EntityPipeline(transformers.Pipeline):
     """Finds entities, with the output of transformers' pipeline ``token-classification``.
 
-    :func:`metacross.pipeline` makes one. It adapts to each sentence, splits documents into
+    ``metacross.pipeline`` makes one. It adapts to each sentence, splits documents into
     sentences and reads texts of any length to their end.
 
     Args:
@@ -98,7 +98,7 @@ class EntityPipeline(transformers.Pipeline):
                 iterator or a data set of texts gives an iterator.
             batch_size: How many texts of an iterator are read and labeled together.
             num_workers: Ignored: the model works in one process.
-            parameters: ``adapt`` and ``language`` as in :meth:`NerModel.predict`, and
+            parameters: ``adapt`` and ``language`` as in ``NerModel.predict``, and
                 ``ignore_labels``, entity types to leave out.
         """
         _, forward, postprocess = self._sanitize_parameters(**parameters)
@@ -211,15 +211,13 @@ def pipeline(
 ) -> EntityPipeline:
     """A pipeline like ``transformers.pipeline("token-classification")`` that adapts.
 
-        entities = metacross.pipeline("models/en")
-        entities("El Banco de España subió los tipos.", language="es")
-
-    gives ``[{"entity_group": "ORG", "score": 0.91, "word": "Banco de España", "start": 3,
-    "end": 18}]``.
+        find_entities = metacross.pipeline("models/en")
+        for entity in find_entities("Angela Merkel besuchte Wolfsburg.", language="de"):
+            print(entity["entity_group"], entity["score"], entity["word"], entity["start"])
 
     Args:
         model: A model folder, or a model.
-        device: Where to load the model, as in :func:`metacross.load`.
+        device: Where to load the model, as in ``metacross.load``.
         adapt: Whether to adapt; None means what the model was trained for.
         language: Language code of the texts, such as ``"es"``.
     """

@@ -21,7 +21,7 @@ from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from metacross.errors import ModelError
+from metacross.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
     from metacross.adaptation.ner_model import NerModel
@@ -95,6 +95,8 @@ def make(
         keep_neighbors: Whether to keep the source sentences that each sentence learned from.
         batch_size: At most this many documents are labeled together.
     """
+    if batch_size < 1:
+        raise SettingsError(f"{name}: batch_size: expected at least 1, found {batch_size}")
     options = ComponentOptions(
         model=model,
         adapt=adapt,
@@ -152,8 +154,8 @@ class MetacrossComponent(Pipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 64) -> Iterator[Doc]:
         """Find the entities of many documents, whose sentences are labeled together."""
         handle_error: Callable[..., Any] = self.get_error_handler()
-        remaining = iter(stream)
-        while docs := list(islice(remaining, min(batch_size, self.options.batch_size))):
+        remaining, size = iter(stream), max(1, min(batch_size, self.options.batch_size))
+        while docs := list(islice(remaining, size)):
             try:
                 self._annotate(docs)
             except Exception as problem:  # noqa: BLE001 - spaCy's error handler decides
