@@ -12,6 +12,8 @@ PAGES = [
     "docs/tutorial.md",
     "docs/how-to/own-data.md",
     "docs/how-to/low-resource.md",
+    "docs/how-to/spacy.md",
+    "docs/how-to/hugging-face.md",
 ]
 
 

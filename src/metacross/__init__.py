@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation, evaluate
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
     from metacross.study.compare_studies import StudyComparison, compare_studies
     from metacross.study.plan import Study
     from metacross.study.run_study import StudyResults, run_study
@@ -35,6 +36,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Entity",
+    "EntityPipeline",
     "Evaluation",
     "MetacrossError",
     "ModelError",
@@ -59,7 +61,9 @@ __all__ = [
     "fine_tune",
     "load",
     "load_settings",
+    "pipeline",
     "read_corpus",
+    "register_pipelines",
     "run_study",
     "score",
     "train",
@@ -71,6 +75,7 @@ __all__ = [
 _LAZY = {
     "Callback": "metacross.training.callbacks",
     "Entity": "metacross.adaptation.prediction",
+    "EntityPipeline": "metacross.serving.pipeline",
     "Evaluation": "metacross.adaptation.evaluation",
     "Neighbor": "metacross.adaptation.prediction",
     "NerModel": "metacross.adaptation.ner_model",
@@ -83,6 +88,8 @@ _LAZY = {
     "evaluate": "metacross.adaptation.evaluation",
     "fine_tune": "metacross.training.train",
     "load": "metacross.adaptation.ner_model",
+    "pipeline": "metacross.serving.pipeline",
+    "register_pipelines": "metacross.serving.pipeline",
     "run_study": "metacross.study.run_study",
     "train": "metacross.training.train",
 }

@@ -146,6 +146,24 @@ def is_model_folder(folder: str | Path) -> bool:
     return (Path(folder) / _MARK).exists()
 
 
+def model_files(folder: str | Path) -> list[Path]:
+    """The files of a model, relative to its folder; the mark of a complete folder is last.
+
+    Checkpoints and other folders that training or users put there do not belong to the model.
+    """
+    folder = Path(folder)
+    _mark(folder)
+    paths = [*folder.iterdir(), *(folder / _SENTENCE_ENCODER).glob("*")]
+    files = {path.relative_to(folder) for path in paths if path.is_file()}
+    visible = sorted(file for file in files if not file.name.startswith("."))
+    return sorted(visible, key=lambda file: file.name == _MARK)
+
+
+def saved_labels(folder: str | Path) -> tuple[str, ...]:
+    """The entity types of a model, read without loading it."""
+    return tuple(_mark(Path(folder))["labels"])
+
+
 def _mark(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing there"

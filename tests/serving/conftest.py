@@ -1,0 +1,119 @@
+"""A tiny model that knows some names, and Python programs that have metacross installed."""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
+
+import metacross
+import tiny
+
+ROOT = Path(__file__).parents[2]
+CHINESE = {
+    "PER": ["安娜", "王明", "李华"],
+    "LOC": ["北京", "罗马", "东京"],
+    "O": list("去在看和了。"),
+}
+TRAINING = (
+    "direct.steps=40",
+    "direct.learning_rate=5e-3",
+    "direct.batch_size=16",
+    "run.validate_every=40",
+    "encoder.frozen_layers=null",
+)
+
+
+@pytest.fixture(scope="session")
+def names_folder(tmp_path_factory) -> Path:
+    """A model that adapts and labels the names of ``tiny`` and some Chinese ones, in every text;
+    not to be changed.
+    """
+    chinese = _chinese_sentences(30)
+    tokenizer = tiny.wordpiece_tokenizer()
+    tokenizer.add_tokens(sorted({character for s in chinese for character in s.words}))
+    encoder = tmp_path_factory.mktemp("encoder")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = transformers.AutoModel.from_config(tiny.config("bert", len(tokenizer)))
+    network.save_pretrained(encoder)
+    tokenizer.save_pretrained(encoder)
+    model = metacross.train(
+        metacross.Corpus((*tiny.corpus(60), *chinese)),
+        dev=tiny.corpus(10, seed=1),
+        encoder=str(encoder),
+        recipe=metacross.load_settings(["paper", "direct"], [*tiny.FAST, *TRAINING]),
+    )
+    folder = tmp_path_factory.mktemp("models") / "names"
+    metacross.NerModel(replace(model.parts, adapts=True)).save(folder)
+    return folder
+
+
+def _chinese_sentences(n: int) -> list[metacross.Sentence]:
+    rng = random.Random(5)
+    sentences = []
+    for _ in range(n):
+        words, spans = [], []
+        for label in rng.choices(["PER", "LOC", "O"], [1, 1, 3], k=rng.randint(2, 6)):
+            name = rng.choice(CHINESE[label])
+            if label != "O":
+                spans.append(metacross.Span(len(words), len(words) + len(name), label))
+            words.extend(name)
+        sentences.append(metacross.Sentence(tuple(words), tuple(spans), "zh"))
+    return sentences
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory) -> Path:
+    """What installing writes, so that the tests do not depend on when that was done."""
+    project = ProjectMetadata(str(ROOT), PluginManager())
+    folder = tmp_path_factory.mktemp("installed")
+    information = folder / f"metacross-{project.version}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        f"Metadata-Version: 2.4\nName: metacross\nVersion: {project.version}\n"
+    )
+    (information / "entry_points.txt").write_text(
+        "\n".join(
+            line
+            for group, entries in project.core.entry_points.items()
+            for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+        )
+    )
+    return folder
+
+
+@pytest.fixture
+def run_python(installed, tmp_path) -> Callable[..., str]:
+    """Run a program in a process of its own, in an empty folder; gives what it prints."""
+
+    def run(code: str, *arguments: str | Path, threads: int = 1) -> str:
+        path = os.pathsep.join([str(installed), str(ROOT / "src")])
+        program = tmp_path / "program.py"
+        program.write_text(code, "utf-8")
+        ended = subprocess.run(
+            [sys.executable, str(program), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "OMP_NUM_THREADS": str(threads),
+                "OMP_WAIT_POLICY": "passive",  # threads that spin slow each other down
+            },
+            timeout=300,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    return run
