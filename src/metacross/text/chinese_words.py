@@ -61,7 +61,9 @@ class ChineseSegmenter:
 
     def _tag(self, word: str) -> str:
         """The first two letters of a known word's tag; empty for other words."""
-        tagged = self._jieba.tag(word, hmm=False) if self._is_known(word) else ()
+        if not self._is_known(word):
+            return ""
+        tagged: list[tuple[str, str]] = self._jieba.tag(word, hmm=False)
         return tagged[0][1][:2] if len(tagged) == 1 else ""
 
     def _is_known(self, word: str) -> bool:
@@ -75,9 +77,9 @@ def _without_particles(word: str) -> tuple[str, ...]:
     >>> _without_particles("张煜全为"), _without_particles("由梅塔省")
     (('张煜全', '为'), ('由', '梅塔省'))
     """
-    before, name, after = (), word, ()
-    if name[-1] in _AFTER_NAMES:
-        name, after = name[:-1], (name[-1],)
-    if len(name) > 2 and name[0] in _BEFORE_NAMES:
-        name, before = name[1:], (name[0],)
-    return (*before, name, *after)
+    start, end = 0, len(word)
+    if word[-1] in _AFTER_NAMES:
+        end -= 1
+    if end > 2 and word[0] in _BEFORE_NAMES:
+        start = 1
+    return tuple(part for part in (word[:start], word[start:end], word[end:]) if part)
