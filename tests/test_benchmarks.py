@@ -49,6 +49,7 @@ def test_sentence_splitters_are_compared_on_lines_of_text(monkeypatch, tmp_path,
 def test_the_word_benchmark_compares_characters_with_words(
     trained_folder, tmp_path, write, monkeypatch, capsys
 ):
+    monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks import word_segmentation
 
     corpus = write("zh.conll", "李 B-PER\n明 I-PER\n在 O\n柏 B-LOC\n林 I-LOC\n")

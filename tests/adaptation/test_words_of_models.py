@@ -101,6 +101,7 @@ def test_neighbors_are_shown_in_the_units_of_the_corpus(of_characters):
         assert [neighbor.sentence.words_of(span) for span in neighbor.sentence.spans]
 
 
+@pytest.mark.slow
 def test_an_outside_encoder_reads_the_same_words(encoders, tmp_path):
     source = Corpus(tuple(map(in_characters, in_words())))
     model = train(source, encoders["qwen3"], f"retrieval.encoder={encoders['llama']}")
@@ -191,6 +192,7 @@ PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, min_size=1, max_size=6).map("".join), st.sampled_from([None, "zh", "ja"]))
 @settings(max_examples=40, deadline=None)
 def test_entities_of_mixed_scripts_have_their_text_and_whole_units(of_words, text, language):
