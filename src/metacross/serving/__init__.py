@@ -1,0 +1,1 @@
+"""Using a model from elsewhere: a server with its page."""

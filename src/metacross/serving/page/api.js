@@ -1,0 +1,61 @@
+// Calls the server. A failure of any kind becomes an ApiError with one line to show.
+
+export class ApiError extends Error {
+  constructor(message, { status = 0 } = {}) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const SERVER_GONE =
+  "The server does not answer. Your text is kept here: start the server again, then try again.";
+
+let token = null;
+
+export function useToken(value) {
+  token = value || null;
+}
+
+export function get(path) {
+  return call(path, { method: "GET" });
+}
+
+export function post(path, body, signal) {
+  return call(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
+
+async function call(path, options) {
+  const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers, cache: "no-store" });
+  } catch (failure) {
+    if (failure.name === "AbortError") throw failure;
+    throw new ApiError(SERVER_GONE);
+  }
+  const answer = await answerOf(response);
+  if (!response.ok) throw new ApiError(messageOf(answer, response), { status: response.status });
+  return answer;
+}
+
+async function answerOf(response) {
+  try {
+    return await response.json();
+  } catch (failure) {
+    if (failure.name === "AbortError") throw failure;
+    if (response.ok) throw new ApiError(SERVER_GONE); // it stopped in the middle of its answer
+    return null;
+  }
+}
+
+function messageOf(answer, response) {
+  const message = answer?.error?.message;
+  return message
+    ? `The server answered: ${message}`
+    : `The server answered ${response.status} ${response.statusText}`.trim();
+}
