@@ -1,9 +1,11 @@
 // Calls the server. A failure of any kind becomes an ApiError with one line to show.
 
 export class ApiError extends Error {
-  constructor(message, { status = 0 } = {}) {
+  // `status` and `code` are those of the answer; 0 and "" if there was none.
+  constructor(message, { status = 0, code = "" } = {}) {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -39,8 +41,9 @@ async function call(path, options) {
     throw new ApiError(SERVER_GONE);
   }
   const answer = await answerOf(response);
-  if (!response.ok) throw new ApiError(messageOf(answer, response), { status: response.status });
-  return answer;
+  if (response.ok) return answer;
+  const { status } = response;
+  throw new ApiError(messageOf(answer, response), { status, code: answer?.error?.code });
 }
 
 async function answerOf(response) {

@@ -1,8 +1,8 @@
 // Compares the plain and the adapted reading of a text.
 //
-// A compared entity has a status: "both", "adapted" or "plain", the readings that have it. `instead`
-// is the plain entity of the same characters if only the label differs. `overlaps` is true for a
-// plain entity that shares characters with an adapted one, so that both cannot be marked in place.
+// A compared entity has a status: "both", "adapted" or "plain", the readings that have it.
+// `instead` is the plain entity of the same characters if only the label differs. `overlaps` is
+// true for a plain entity that shares characters with an adapted one: only one is marked in place.
 
 const spanKey = (entity) => `${entity.start}-${entity.end}`;
 const bySpan = (entities) => new Map(entities.map((entity) => [spanKey(entity), entity]));

@@ -66,8 +66,8 @@ export class DocumentView {
       position = entity.end;
       const next = placed[i + 1];
       for (const other of entities) {
-        const endsHere = other.overlaps && overlap(other, entity) && !(next && overlap(other, next));
-        if (endsHere) node.append("\u200a", this.#mark(other));
+        const isLast = overlap(other, entity) && !(next && overlap(other, next));
+        if (other.overlaps && isLast) node.append("\u200a", this.#mark(other));
       }
     }
     node.append(points.slice(position, sentence.end).join(""));
@@ -87,7 +87,9 @@ export class DocumentView {
       title: `${entity.label}, score ${scoreText(entity.score)}`,
     });
     node.append(element("span", { class: "words" }, entity.text), badge(entity.label));
-    if (entity.instead) node.append(element("s", { class: "badge", dir: "ltr" }, entity.instead.label));
+    if (entity.instead) {
+      node.append(element("s", { class: "badge", dir: "ltr" }, entity.instead.label));
+    }
     this.#marks.push({ node, entity });
     return node;
   }
@@ -134,7 +136,5 @@ export class DocumentView {
 }
 
 function readsRightToLeft(text) {
-  return /^\P{L}*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(
-    text,
-  );
+  return /^\P{L}*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]/u.test(text);
 }

@@ -3,8 +3,6 @@
 import { badge, bar, element, scoreText } from "./elements.js";
 import { quoteOf, statement, verdict } from "./why.js";
 
-const NUMBERS = ["one", "two", "three", "four", "five"];
-
 export class EntityPanel {
   #panel;
   #onClose;
@@ -58,7 +56,8 @@ export class EntityPanel {
   }
 
   #head(entity) {
-    const close = element("button", { type: "button", class: "quiet close", "aria-label": "Close" }, "×");
+    const attributes = { type: "button", class: "quiet close", "aria-label": "Close" };
+    const close = element("button", attributes, "×");
     close.addEventListener("click", () => this.#onClose());
     return element(
       "div",
@@ -73,7 +72,8 @@ export class EntityPanel {
 // How each of the two readings labels the characters of the entity.
 function readingList(result, entity) {
   if (!result.compares) {
-    return element("dl", { class: "readings" }, ...row("Score", { entities: [entity], exact: true }));
+    const score = row("Score", { entities: [entity], exact: true });
+    return element("dl", { class: "readings" }, ...score);
   }
   return element(
     "dl",
@@ -99,8 +99,6 @@ function verdictNodes({ exact, entities }) {
 }
 
 function learnedFrom(neighbors) {
-  const number = NUMBERS[neighbors.length - 1] ?? String(neighbors.length);
-  const noun = neighbors.length === 1 ? "sentence" : "sentences";
   const list = element("ol", { class: "neighbors" });
   for (const [i, neighbor] of neighbors.entries()) {
     const similarity = element(
@@ -117,7 +115,7 @@ function learnedFrom(neighbors) {
     "section",
     { "aria-labelledby": "learned-from" },
     element("h3", { id: "learned-from" }, "Learned from"),
-    element("p", { class: "hint" }, `The ${number} labeled ${noun} most similar to this one, with cosine similarity.`),
+    element("p", { class: "hint" }, "The most similar labeled sentences, with cosine similarity."),
     list,
   );
 }
@@ -132,7 +130,7 @@ function sourceText(neighbor) {
   let position = 0;
   for (const span of neighbor.spans) {
     const words = points.slice(span.start_char, span.end_char).join("");
-    const mark = element("mark", { class: "entity", "data-label": span.label, "data-status": "both" });
+    const mark = element("mark", { class: "entity", "data-label": span.label });
     mark.append(element("span", { class: "words" }, words), badge(span.label));
     node.append(points.slice(position, span.start_char).join(""), mark);
     position = span.end_char;
@@ -149,7 +147,7 @@ function whySection() {
     element(
       "div",
       { class: "body", role: "status", "aria-busy": "true" },
-      element("p", { class: "hint waiting" }, "Labeling the sentence without each of its neighbors…"),
+      element("p", { class: "hint waiting" }, "Labeling it without each of its neighbors…"),
     ),
   );
 }

@@ -50,7 +50,7 @@ const SCRIPTS = [
 
 const count = (text, pattern) => (text.match(pattern) ?? []).length;
 
-// The most common language of the text's script; null for Latin letters, which many languages share.
+// The most common language of the text's script; null for Latin letters: many languages share them.
 export function guessedLanguage(text) {
   const letters = count(text, /\p{L}/gu);
   if (letters === 0) return null;

@@ -8,6 +8,7 @@ import { ResultCard } from "./result_card.js";
 import { TextForm } from "./text_form.js";
 
 const MOST_NEIGHBORS = 16; // that the server gives
+const RETRY_MILLISECONDS = 1500;
 
 let model = null; // the answer of /v1/model; null until there is one
 let request = null; // the AbortController of the request under way
@@ -24,10 +25,18 @@ document.addEventListener("keydown", (event) => {
 });
 loadModel().catch(fail);
 
+// The name of the model appears when the server has loaded it.
 async function loadModel() {
-  model = await get("/v1/model");
+  model = await get("/v1/model").catch(async (failure) => {
+    if (failure.code !== "loading") throw failure;
+    byId("model").textContent = "loading the model…";
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
+    await loadModel();
+    return model;
+  });
   const source = `${model.source_sentences.toLocaleString("en")} source sentences`;
-  byId("model").textContent = `${model.name} · ${model.can_adapt ? source : "does not adapt"}`;
+  byId("model").textContent = model.name;
+  byId("model-detail").textContent = `· ${model.can_adapt ? source : "does not adapt"}`;
 }
 
 async function run() {
@@ -52,12 +61,10 @@ async function run() {
 async function label(text, language, signal) {
   useToken(form.token);
   if (model === null) await loadModel();
-  const comparison = { adapt: true, compare: true, neighbors: Math.min(model.neighbors, MOST_NEIGHBORS) };
-  const answer = await post(
-    "/v1/predict",
-    { texts: [text], language, ...(model.can_adapt && comparison) },
-    signal,
-  );
+  const neighbors = Math.min(model.neighbors, MOST_NEIGHBORS);
+  const comparison = model.can_adapt ? { adapt: true, compare: true, neighbors } : {};
+  const body = { texts: [text], language, word_offsets: true, ...comparison };
+  const answer = await post("/v1/predict", body, signal);
   labeled = { text, language, result: resultOf(answer) };
   explanations.clear();
   deselect();
@@ -67,8 +74,8 @@ async function label(text, language, signal) {
 
 async function select(entity) {
   selected = entity;
-  card.select(entity);
   panel.show(labeled.result, entity);
+  card.select(entity);
   const { neighbors } = labeled.result.sentences[entity.sentence];
   if (neighbors.length === 0) return;
   try {

@@ -1,7 +1,7 @@
 // Reads the server's answers into what the views work with.
 
-// {text, sentences, adapted, plain, compares}: `adapted` and `plain` are lists of entities, the same
-// list if the server did not compare.
+// {text, sentences, adapted, plain, compares}: `adapted` and `plain` are lists of entities, the
+// same list if the server did not compare.
 export function resultOf(answer) {
   const [{ text, sentences, entities, plain_entities: plain }] = answer.results;
   return { text, sentences, adapted: entities, plain: plain ?? entities, compares: Boolean(plain) };

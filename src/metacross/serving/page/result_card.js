@@ -8,6 +8,7 @@ import { conll } from "./formats.js";
 
 const LABEL_NAMES = { PER: "person", LOC: "place", ORG: "organization", MISC: "other name" };
 const COPIED_MILLISECONDS = 1600;
+const LEAST_VISIBLE = 160; // pixels of the card; with fewer the page scrolls to it
 
 export class ResultCard {
   #card = byId("result");
@@ -19,8 +20,8 @@ export class ResultCard {
   constructor(onSelect) {
     this.#document = new DocumentView(byId("document"), onSelect);
     byId("views").addEventListener("change", () => this.#showView());
-    byId("copy-json").addEventListener("click", (event) => this.#copy(event.target, this.#json()));
-    byId("copy-conll").addEventListener("click", (event) => this.#copy(event.target, this.#conll()));
+    byId("copy-json").addEventListener("click", () => this.#copy("copy-json", this.#json()));
+    byId("copy-conll").addEventListener("click", () => this.#copy("copy-conll", this.#conll()));
   }
 
   // `answer` is what the server sent, to be copied as JSON.
@@ -32,6 +33,8 @@ export class ResultCard {
     byId("views").hidden = !result.compares;
     byId("summary").textContent = summaryOf(result);
     this.#showView();
+    const isBelow = this.#card.getBoundingClientRect().top > window.innerHeight - LEAST_VISIBLE;
+    if (isBelow) this.#card.scrollIntoView({ block: "start" });
   }
 
   set running(isRunning) {
@@ -76,16 +79,17 @@ export class ResultCard {
     return conll(this.#result, this.#view === "plain" ? this.#result.plain : this.#result.adapted);
   }
 
-  async #copy(button, text) {
-    const name = button.textContent;
-    try {
-      await copyText(text);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Not allowed";
-    }
-    byId("announcer").textContent = button.textContent;
-    setTimeout(() => { button.textContent = name; }, COPIED_MILLISECONDS);
+  async #copy(id, text) {
+    const button = byId(id);
+    const name = button.dataset.name ?? button.textContent;
+    button.dataset.name = name;
+    const outcome = await copyText(text).then(
+      () => "Copied",
+      () => "Not allowed",
+    );
+    button.textContent = outcome;
+    byId("announcer").textContent = outcome;
+    setTimeout(() => (button.textContent = name), COPIED_MILLISECONDS);
   }
 }
 
@@ -96,14 +100,15 @@ function summaryOf(result) {
   const where = `${nSentences} ${nSentences === 1 ? "sentence" : "sentences"}`;
   if (!result.compares) return `${found} in ${where}`;
   const nChanged = compared(result).filter((entity) => entity.status !== "both").length;
-  const change = nChanged === 0 ? "adaptation changed nothing" : `${nChanged} changed by adaptation`;
-  return `${found} in ${where}, ${change}`;
+  const change = nChanged === 0 ? "none" : nChanged;
+  return `${found} in ${where}, ${change} changed by adaptation`;
 }
 
 function labelLegend(entities) {
   const counts = new Map();
   for (const { label } of entities) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return [...counts].sort().map(([label, count]) =>
-    element("li", {}, badge(label), ` ${LABEL_NAMES[label] ?? ""} `, element("span", { class: "number" }, `× ${count}`)),
-  );
+  return [...counts].sort().map(([label, count]) => {
+    const name = LABEL_NAMES[label] ?? "";
+    return element("li", {}, badge(label), ` ${name} × ${count}`);
+  });
 }

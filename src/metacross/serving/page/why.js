@@ -1,73 +1,77 @@
 // Says which source sentences decide how an entity is labeled, from counterfactuals.
 //
 // A counterfactual is {used, entities}: the entities after learning from the neighbors `used` only,
-// given by their positions. A statement is a list of parts, each a {text}, a {label} or a {neighbor}.
+// given by their positions. A statement is a list of parts: {text}, {label} or {neighbor}.
 
 import { overlap } from "./difference.js";
 
 // What a list of entities says about the characters of one.
 export function verdict(entity, entities) {
-  const exact = entities.find(
-    (other) => other.start === entity.start && other.end === entity.end,
-  );
+  const exact = entities.find(({ start, end }) => start === entity.start && end === entity.end);
   if (exact) return { exact: true, entities: [exact] };
   return { exact: false, entities: entities.filter((other) => overlap(other, entity)) };
 }
 
 export function statement(entity, counterfactuals, nNeighbors) {
-  const label = { label: entity.label };
-  const agreeing = new Set(counterfactuals.filter((counterfactual) => agrees(entity, counterfactual)));
-  const plain = counterfactuals.find((counterfactual) => counterfactual.used.length === 0);
-  const full = counterfactuals.find((counterfactual) => counterfactual.used.length === nNeighbors);
-  if (agreeing.size === counterfactuals.length) {
-    return [label, { text: " in every case: no neighbor decides it." }];
+  const cases = counterfactuals.map(({ used, entities }) => ({
+    used,
+    verdict: verdict(entity, entities),
+    agrees: agrees(entity, entities),
+  }));
+  const plain = cases.find(({ used }) => used.length === 0);
+  const full = cases.find(({ used }) => used.length === nNeighbors);
+  if (cases.every((each) => each.agrees)) {
+    return [{ label: entity.label }, { text: " in every case: no neighbor decides it." }];
   }
-  for (let neighbor = 0; neighbor < nNeighbors; neighbor++) {
-    const withIt = (counterfactual) => counterfactual.used.includes(neighbor);
-    if (counterfactuals.every((counterfactual) => withIt(counterfactual) === agreeing.has(counterfactual))) {
-      return [label, { text: " only with " }, { neighbor }, { text: "; without it " }, ...instead(entity, plain)];
-    }
-    if (counterfactuals.every((counterfactual) => withIt(counterfactual) !== agreeing.has(counterfactual))) {
-      return [label, { text: " only without " }, { neighbor }, { text: "; with it " }, ...instead(entity, full)];
-    }
-  }
-  const [when, otherwise] = combination(agreeing, { plain, full, nNeighbors });
-  return otherwise
-    ? [label, { text: ` ${when} ` }, ...instead(entity, otherwise)]
-    : [label, { text: ` ${when}.` }];
+  const extremes = { plain, full, nNeighbors };
+  const parts = oneDecides(cases, extremes) ?? severalDecide(cases, extremes);
+  return [{ label: entity.label }, ...parts, { text: "." }];
 }
 
-// No single neighbor decides: when it is labeled so, and the reading that shows what it is else.
-function combination(agreeing, { plain, full, nNeighbors }) {
+// The label is there with one neighbor and not without it, or the other way round.
+function oneDecides(cases, { plain, full, nNeighbors }) {
+  for (let neighbor = 0; neighbor < nNeighbors; neighbor++) {
+    if (cases.every(({ used, agrees }) => used.includes(neighbor) === agrees)) {
+      return [{ text: " only with " }, { neighbor }, { text: "; without it " }, ...said(plain)];
+    }
+    if (cases.every(({ used, agrees }) => used.includes(neighbor) !== agrees)) {
+      return [{ text: " only without " }, { neighbor }, { text: "; with it " }, ...said(full)];
+    }
+  }
+  return null;
+}
+
+function severalDecide(cases, { plain, full, nNeighbors }) {
   const [any, all] =
     nNeighbors === 2 ? ["either neighbor", "both neighbors"] : ["any neighbor", "all neighbors"];
-  const nAlone = [...agreeing].filter((counterfactual) => counterfactual.used.length === 1).length;
-  if (agreeing.has(plain) && !agreeing.has(full)) {
-    return agreeing.size === 1
-      ? [`only without neighbors; with ${all}`, full]
-      : [`until it learns from ${all}; then`, full];
+  const agreeing = cases.filter((each) => each.agrees);
+  if (full.agrees && agreeing.length === 1) {
+    return [{ text: ` only with ${all} together; with none ` }, ...said(plain)];
   }
-  if (agreeing.has(full) && !agreeing.has(plain)) {
-    if (agreeing.size === 1) return [`only with ${all} together; with none`, plain];
-    if (nAlone === nNeighbors) return [`with ${any}; with none`, plain];
+  if (plain.agrees && agreeing.length === 1) {
+    return [{ text: ` only without neighbors; with ${all} ` }, ...said(full)];
   }
-  return ["depends on the combination of neighbors", null];
+  if (!plain.agrees && agreeing.length === cases.length - 1) {
+    return [{ text: ` with ${any}; with none ` }, ...said(plain)];
+  }
+  if (!full.agrees && agreeing.length === cases.length - 1) {
+    return [{ text: ` unless it learns from ${all}; then ` }, ...said(full)];
+  }
+  return [{ text: " depends on which neighbors come together" }];
 }
 
-// What the entity is in another reading, as the end of a statement.
-function instead(entity, counterfactual) {
-  const { exact, entities } = verdict(entity, counterfactual.entities);
-  if (entities.length === 0) return [{ text: "no entity." }];
-  const parts = entities.flatMap((other, i) => [
-    { text: (i > 0 ? ", " : "") + (exact ? "" : `“${other.text}” `) },
-    { label: other.label },
+// What another case says instead.
+function said({ verdict: { exact, entities } }) {
+  if (entities.length === 0) return [{ text: "no entity" }];
+  return entities.flatMap(({ text, label }, i) => [
+    { text: (i > 0 ? ", " : "") + (exact ? "" : `“${text}” `) },
+    { label },
   ]);
-  return [...parts, { text: "." }];
 }
 
-function agrees(entity, counterfactual) {
-  const { exact, entities } = verdict(entity, counterfactual.entities);
-  return exact && entities[0].label === entity.label;
+function agrees(entity, entities) {
+  const { exact, entities: found } = verdict(entity, entities);
+  return exact && found[0].label === entity.label;
 }
 
 // A few words to recognize a source sentence by; null if the server keeps it private.
