@@ -1,12 +1,23 @@
-"""A browser that watches a page: it remembers errors and every request to another server."""
+"""A browser for tests. They fail if the page logs an error or asks another server."""
 
 import contextlib
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
+
+import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser"])), None)
 """Debian's browser; None: it is not installed."""
+
+BROWSER_TEST = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no browser: apt-get install chromium"),
+    pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed"),
+    pytest.mark.skipif(find_spec("uvicorn") is None, reason="the extra server is not installed"),
+    pytest.mark.slow,
+]
+"""Marks of tests that need a browser."""
 
 _NO_ANSWER = "Failed to load resource"
 """How the browser itself reports a server that is gone or answers with an error."""

@@ -1,1 +1,0 @@
-"""Using a model from elsewhere: a server with its page."""

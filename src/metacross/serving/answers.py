@@ -9,6 +9,7 @@ from metacross.adaptation.explanation import Explanation
 from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
 from metacross.serving.documents import Document
 from metacross.serving.why import entity_reasons
+from metacross.text.sentence import Sentence
 
 Json: TypeAlias = dict[str, Any]
 
@@ -20,6 +21,7 @@ def result_json(
     *,
     n_neighbors: int,
     hide_source: bool,
+    word_offsets: bool = False,
 ) -> Json:
     """The result of a text; ``plain`` are its predictions without adaptation, None if they were
     not asked for.
@@ -43,7 +45,16 @@ def result_json(
             document.sentences, document.starts, document.windows, predictions, strict=True
         )
     ]
+    if word_offsets:
+        _add_words(result["sentences"], document)
     return result
+
+
+def _add_words(sentences: Sequence[Json], document: Document) -> None:
+    """Give the words of each sentence as ranges of the text."""
+    for sentence, layout in zip(sentences, map(Sentence.laid_out, document.sentences), strict=True):
+        first = sentence["start"]
+        sentence["words"] = [[first + start, first + end] for start, end in layout.offsets]
 
 
 def _entities(document: Document, predictions: Sequence[SentencePrediction]) -> list[Json]:

@@ -176,6 +176,7 @@ def _results_json(
                 plain[0] if plain else None,
                 n_neighbors=request.neighbors,
                 hide_source=options.hide_source,
+                word_offsets=request.word_offsets,
             )
         )
     return results

@@ -71,6 +71,7 @@ class PredictRequest(_Request):
     neighbors: int = Field(
         0, ge=0, le=MAX_NEIGHBORS, description="How many neighbors of each sentence to give."
     )
+    word_offsets: bool = Field(False, description="Also give the words of each sentence.")
 
     @model_validator(mode="after")
     def _one_kind_of_text(self) -> PredictRequest:
@@ -188,6 +189,9 @@ class FoundSentence(BaseModel):
     windows: int
     adapted: bool
     neighbors: list[FoundNeighbor] = Field(default=[], description="If they were asked for.")
+    words: list[tuple[int, int]] | None = Field(
+        None, description="Start and end of each word in the text, with `word_offsets`."
+    )
 
 
 class Result(BaseModel):

@@ -1,4 +1,5 @@
-// Calls the server. A failure of any kind becomes an ApiError with one line to show.
+// Calls the server. A failure of any kind becomes an ApiError with one line to show; while the
+// server loads its model, the call waits.
 
 export class ApiError extends Error {
   // `status` and `code` are those of the answer; 0 and "" if there was none.
@@ -12,14 +13,16 @@ export class ApiError extends Error {
 const SERVER_GONE =
   "The server does not answer. Your text is kept here: start the server again, then try again.";
 
+const RETRY_MILLISECONDS = 1000;
+
 let token = null;
 
 export function useToken(value) {
   token = value || null;
 }
 
-export function get(path) {
-  return call(path, { method: "GET" });
+export function get(path, signal) {
+  return call(path, { method: "GET", signal });
 }
 
 export function post(path, body, signal) {
@@ -32,6 +35,18 @@ export function post(path, body, signal) {
 }
 
 async function call(path, options) {
+  for (;;) {
+    try {
+      return await callOnce(path, options);
+    } catch (failure) {
+      if (failure.code !== "loading") throw failure;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
+    options.signal?.throwIfAborted();
+  }
+}
+
+async function callOnce(path, options) {
   const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
   let response;
   try {

@@ -8,7 +8,6 @@ import { ResultCard } from "./result_card.js";
 import { TextForm } from "./text_form.js";
 
 const MOST_NEIGHBORS = 16; // that the server gives
-const RETRY_MILLISECONDS = 1500;
 
 let model = null; // the answer of /v1/model; null until there is one
 let request = null; // the AbortController of the request under way
@@ -23,17 +22,14 @@ const form = new TextForm({ onRun: run, onStop: () => request?.abort(), onEdit: 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && selected) close();
 });
-loadModel().catch(fail);
+loadModel().catch((failure) => {
+  byId("model").textContent = "";
+  fail(failure);
+});
 
 // The name of the model appears when the server has loaded it.
-async function loadModel() {
-  model = await get("/v1/model").catch(async (failure) => {
-    if (failure.code !== "loading") throw failure;
-    byId("model").textContent = "loading the model…";
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
-    await loadModel();
-    return model;
-  });
+async function loadModel(signal) {
+  model = await get("/v1/model", signal);
   const source = `${model.source_sentences.toLocaleString("en")} source sentences`;
   byId("model").textContent = model.name;
   byId("model-detail").textContent = `· ${model.can_adapt ? source : "does not adapt"}`;
@@ -60,11 +56,12 @@ async function run() {
 
 async function label(text, language, signal) {
   useToken(form.token);
-  if (model === null) await loadModel();
+  if (model === null) await loadModel(signal);
   const neighbors = Math.min(model.neighbors, MOST_NEIGHBORS);
   const comparison = model.can_adapt ? { adapt: true, compare: true, neighbors } : {};
   const body = { texts: [text], language, word_offsets: true, ...comparison };
   const answer = await post("/v1/predict", body, signal);
+  if (answer.model.version !== model.version) await loadModel(signal); // it was started anew
   labeled = { text, language, result: resultOf(answer) };
   explanations.clear();
   deselect();
