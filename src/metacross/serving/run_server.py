@@ -36,7 +36,7 @@ def serve(
         MetacrossError: The model cannot be loaded, or the port is taken.
     """
     app = create_app(served, options)
-    listening = _listening_socket(host, port)
+    listening = listening_socket(host, port)
     with contextlib.closing(listening):
         server = StoppableServer(app, graceful_seconds=options.limits.seconds)
         on_listening(_url(host, listening))
@@ -87,7 +87,8 @@ class StoppableServer(uvicorn.Server):
             self._loop.call_soon_threadsafe(desk.stop)
 
 
-def _listening_socket(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)

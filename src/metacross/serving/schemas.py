@@ -40,6 +40,8 @@ Text: TypeAlias = Annotated[str, AfterValidator(_unicode_text)]
 Word: TypeAlias = Annotated[
     str, Field(min_length=1), AfterValidator(_unicode_text), AfterValidator(_word)
 ]
+Texts: TypeAlias = Annotated[list[Text], Field(fail_fast=True)]
+Words: TypeAlias = Annotated[list[Word], Field(fail_fast=True)]
 Language: TypeAlias = Annotated[
     str,
     AfterValidator(_unicode_text),
@@ -55,12 +57,12 @@ class _Request(BaseModel):
 class PredictRequest(_Request):
     """Texts to find entities in."""
 
-    texts: list[Text] | None = Field(
+    texts: Texts | None = Field(
         None,
         description="Texts of any length; each is split into sentences.",
         examples=[["El Banco de España sube los tipos ."]],
     )
-    words: list[list[Word]] | None = Field(
+    words: Annotated[list[Words], Field(fail_fast=True)] | None = Field(
         None, description="Sentences that are split into words, instead of `texts`."
     )
     language: Language | None = None
@@ -87,7 +89,7 @@ class WhyRequest(_Request):
     """A sentence to explain. It is not split into sentences."""
 
     text: Text | None = Field(None, examples=["El Banco de España sube los tipos ."])
-    words: list[Word] | None = Field(None, description="The words, instead of `text`.")
+    words: Words | None = Field(None, description="The words, instead of `text`.")
     language: Language | None = None
 
     @model_validator(mode="after")
@@ -102,7 +104,7 @@ class StreamLine(_Request):
     """A line of `/v1/stream`: a text, or the words of a sentence."""
 
     text: Text | None = None
-    words: list[Word] | None = None
+    words: Words | None = None
     language: Language | None = None
     id: str | int | None = Field(None, description="Given back in the answer to this line.")
 

@@ -51,14 +51,19 @@ def _message(error: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     if kind == "value_error":
         return str(error["msg"]).removeprefix("Value error, ")
     if kind == "greater_than_equal":
-        return f"expected at least {limits['ge']}, found {value}"[:200]
+        return f"expected at least {limits['ge']}, found {_number(value)}"
     if kind == "less_than_equal":
-        return f"expected at most {limits['le']}, found {value}"[:200]
+        return f"expected at most {limits['le']}, found {_number(value)}"
     expected = _EXPECTED.get(kind)
     if expected is None:
         message = str(error["msg"])
         return message[:1].lower() + message[1:]
     return f"expected {expected}, found {found_kind(value)}"
+
+
+def _number(value: object) -> str:
+    """A number; in the query of a request it is a string."""
+    return value[:20] if isinstance(value, str) else found_kind(value)
 
 
 def found_kind(value: object) -> str:

@@ -83,7 +83,8 @@ def reason(labels: LabelsByUse, names: Sequence[str]) -> str:
         )
     sufficient = [i for i in sorted(every) if labels.get(frozenset({i})) == adapted]
     needed = [i for i in sorted(every) if labels.get(every - {i}, adapted) != adapted]
-    return f"{_cause(adapted, sufficient, needed, names)}; {_without(plain, needed)}."
+    without = [labels[every - {i}] for i in needed[:1] if len(needed) == 1]
+    return f"{_cause(adapted, sufficient, needed, names)}; {_without(plain, without)}."
 
 
 def _cause(
@@ -92,20 +93,22 @@ def _cause(
     """Which neighbors give the label that the sentence has with all of them."""
     named = _named(label)
     if len(needed) == 1:
-        if needed[0] in sufficient or len(names) == 1:
-            return f"{named} only with {names[needed[0]]}"
-        return f"{named} with {names[needed[0]]} together with others"
+        together = "" if needed[0] in sufficient else " and one of the others"
+        return f"{named} only with {names[needed[0]]}{together}"
     if needed:
         return f"{named} only with {_listed([names[i] for i in needed], 'and')} together"
     if sufficient:
         return f"{named} with {_listed([names[i] for i in sufficient], 'or')}"
-    return f"{named} with several neighbors together, none of which is needed"
+    return f"{named} only with several neighbors together"
 
 
-def _without(plain: str | None, needed: Sequence[int]) -> str:
-    if len(needed) == 1:
-        return f"without it {_named(plain, first=False)}"
-    return f"without neighbors {_named(plain, first=False)}"
+def _without(plain: str | None, without: Sequence[str | None]) -> str:
+    """The labels without the one needed neighbor, if there is one, and without all neighbors."""
+    if not without:
+        return f"without neighbors {_named(plain, first=False)}"
+    (label,) = without
+    rest = "" if label == plain else f", without any {_named(plain, first=False)}"
+    return f"without it {_named(label, first=False)}{rest}"
 
 
 def _others(labels: LabelsByUse, names: Sequence[str]) -> str:
