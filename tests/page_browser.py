@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser"])), None)
-"""Debian's browser; None: it is not installed."""
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
+"""The program of a browser; None: none is installed."""
 
 BROWSER_TEST = [
     pytest.mark.skipif(CHROMIUM is None, reason="no browser: apt-get install chromium"),
@@ -39,7 +40,7 @@ def watched_page(browser: Any, url: str, **context_options: Any) -> Iterator[Any
     """The page at an address; fails at the end if it logged an error or asked another server."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context_options})
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     errors, outside = [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: _note(message, errors))

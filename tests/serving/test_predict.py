@@ -71,6 +71,17 @@ def test_a_document_is_split_and_keeps_its_offsets(client, model):
         assert text[entity["start"] : entity["end"]] == entity["text"]
 
 
+def test_words_are_given_on_request_as_ranges_of_the_text(client, model):
+    text = "Ana saw 💩 Rome.  Tom went to Oslo."
+    request = {"texts": [text], "language": "en"}
+    (result,) = client.post("/v1/predict", {**request, "word_offsets": True}).json["results"]
+    words = [[text[start:end] for start, end in s["words"]] for s in result["sentences"]]
+    expected = model.predict(text, language="en").sentences
+    assert words == [list(prediction.sentence.words) for prediction in expected]
+    (result,) = client.post("/v1/predict", request).json["results"]
+    assert all("words" not in sentence for sentence in result["sentences"])
+
+
 def test_compare_gives_the_plain_entities_beside_the_adapted_ones(client, model):
     answer = client.post("/v1/predict", {"texts": TEXTS, "compare": True})
     n_only_plain = n_both = 0

@@ -110,8 +110,12 @@ def test_the_text_survives_a_reload(page):
 
 CONTRASTS = """() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  const painted = (colors) => {
-    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+  const painted = (colors, opacity = 1) => {
+    for (const [i, color] of colors.entries()) {
+      canvas.globalAlpha = i === colors.length - 1 ? opacity : 1;
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+    }
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
   const luminance = (rgb) => {
@@ -126,11 +130,14 @@ CONTRASTS = """() => {
     if (!walker.currentNode.data.trim() || !node.checkVisibility()) continue;
     if (node.closest("option")) continue;
     const layers = [];
+    let opacity = 1;
     for (let each = node; each; each = each.parentElement) {
       layers.unshift(getComputedStyle(each).backgroundColor);
+      opacity *= getComputedStyle(each).opacity;
     }
     const back = luminance(painted(["white", ...layers]));
-    const front = luminance(painted(["white", ...layers, getComputedStyle(node).color]));
+    const { color } = getComputedStyle(node);
+    const front = luminance(painted(["white", ...layers, color], opacity));
     const [dark, light] = [front, back].sort((a, b) => a - b);
     const contrast = (light + 0.05) / (dark + 0.05);
     if (contrast < 4.5) worst[walker.currentNode.data.trim()] = contrast;

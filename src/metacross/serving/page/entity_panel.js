@@ -115,7 +115,7 @@ function learnedFrom(neighbors) {
     "section",
     { "aria-labelledby": "learned-from" },
     element("h3", { id: "learned-from" }, "Learned from"),
-    element("p", { class: "hint" }, "The most similar labeled sentences, with cosine similarity."),
+    element("p", { class: "hint" }, "The most similar labeled sentences, by cosine."),
     list,
   );
 }

@@ -5,15 +5,15 @@ export const EXAMPLES = [
     language: "es",
     name: "Español",
     text:
-      "El Real Betis perdió en Lisboa contra el Benfica y su entrenador, Manuel Ortega, pidió calma. " +
-      "El Gobierno de Chile firmó con Siemens un contrato para los trenes de Valparaíso.",
+      "El entrenador Manuel Ortega pidió calma cuando el Real Betis perdió en Lisboa contra el " +
+      "Benfica. El Gobierno de Chile firmó con Siemens un contrato para los trenes de Valparaíso.",
   },
   {
     language: "nl",
     name: "Nederlands",
     text:
       "Ajax verloor in Napels en trainer Daan Visser gaf de scheidsrechter de schuld. " +
-      "De burgemeester van Utrecht, Sharon de Vries, opende dinsdag het nieuwe kantoor van Philips.",
+      "Volgens Greenpeace vertrok het schip maandag uit Rotterdam naar Oslo.",
   },
   {
     language: "de",
@@ -26,7 +26,7 @@ export const EXAMPLES = [
     language: "fr",
     name: "Français",
     text:
-      "Claire Dumont quitte Renault pour diriger le port de Marseille, a annoncé la mairie. " +
+      "Claire Dumont quitte Renault pour diriger le port de Marseille. " +
       "L'ONU enverra lundi une équipe à Bamako, a déclaré Paul Mercier à Genève.",
   },
   {
@@ -47,6 +47,7 @@ export const EXAMPLES = [
     language: "ru",
     name: "Русский",
     text:
-      "Анна Смирнова переехала из Москвы в Казань и работает в Сбербанке.",
+      "Президент Иван Петров прибыл в понедельник в Берлин. " +
+      "Зенит проиграл в Лиссабоне Бенфике.",
   },
 ];
