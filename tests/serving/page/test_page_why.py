@@ -22,7 +22,7 @@ ORG, LOC = [(3, 9, "ORG", "Bo Cid")], [(3, 9, "LOC", "Bo Cid")]
 SHORTER = [(3, 5, "PER", "Bo")]
 STATEMENTS = {
     "ORG only with 1 Bank of Rome; without it LOC.": [LOC, ORG, LOC, ORG],
-    "ORG only with 2 Rain; without it “Bo” PER.": [SHORTER, SHORTER, ORG, ORG],
+    "“Bo Cid” ORG only with 2 Rain; without it “Bo” PER.": [SHORTER, SHORTER, ORG, ORG],
     "ORG in every case: no neighbor decides it.": [ORG, ORG, ORG, ORG],
     "ORG with either neighbor; with none no entity.": [NO_ENTITY, ORG, ORG, ORG],
     "ORG only with both neighbors together; with none LOC.": [LOC, LOC, LOC, ORG],

@@ -22,7 +22,7 @@ export class TextForm {
     this.#text.addEventListener("input", () => this.#edited());
     this.#language.addEventListener("change", () => this.#showGuess());
     this.#text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#submitted(event);
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.onRun();
     });
     byId("form").addEventListener("submit", (event) => this.#submitted(event));
     this.#edited();

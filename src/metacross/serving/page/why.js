@@ -25,7 +25,9 @@ export function statement(entity, counterfactuals, nNeighbors) {
   }
   const extremes = { plain, full, nNeighbors };
   const parts = oneDecides(cases, extremes) ?? severalDecide(cases, extremes);
-  return [{ label: entity.label }, ...parts, { text: "." }];
+  const hasOtherSpans = cases.some(({ verdict: { exact, entities } }) => !exact && entities.length);
+  const words = hasOtherSpans ? [{ text: `“${entity.text}” ` }] : [];
+  return [...words, { label: entity.label }, ...parts, { text: "." }];
 }
 
 // The label is there with one neighbor and not without it, or the other way round.
