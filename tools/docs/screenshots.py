@@ -43,8 +43,11 @@ def served() -> Iterator[str]:
     with subprocess.Popen(_SERVE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         line = server.stdout.readline()  # Serving demo on http://127.0.0.1:43210 (Ctrl-C stops)
+        address = next((word for word in line.split() if word.startswith("http")), None)
+        if address is None:
+            raise SystemExit("expected metacross serve to print its address")
         try:
-            yield next(word for word in line.split() if word.startswith("http"))
+            yield address
         finally:
             server.terminate()
 
