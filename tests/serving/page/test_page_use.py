@@ -26,6 +26,7 @@ def test_entities_are_reached_and_opened_with_the_keyboard(page):
     page.get_by_label("Text", exact=True).fill(MADE_UP)
     page.keyboard.press("Control+Enter")
     page.locator("#document .entity").first.wait_for()
+    assert page.locator("[aria-live=polite]").text_content().startswith("3 entities in 1 sentence")
     page.get_by_label("Difference").focus()
     page.keyboard.press("Tab")
     focused = page.locator(":focus")
@@ -100,6 +101,13 @@ def test_a_model_without_source_sentences_shows_one_reading(page):
     assert not page.locator("#views").is_visible()
     page.locator("#document .entity").first.click()
     assert page.locator(".readings dt").all_text_contents() == ["Score"]
+
+
+def test_the_policy_of_the_page_allows_only_its_own_server(page, server):
+    policy = page.request.get(server.url).headers["content-security-policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
 
 
 def test_the_text_survives_a_reload(page):

@@ -32,6 +32,7 @@ export class ResultCard {
     this.#card.classList.remove("outdated");
     byId("views").hidden = !result.compares;
     byId("summary").textContent = summaryOf(result);
+    byId("announcer").textContent = summaryOf(result);
     this.#showView();
     const isBelow = this.#card.getBoundingClientRect().top > window.innerHeight - LEAST_VISIBLE;
     if (isBelow) this.#card.scrollIntoView({ block: "start" });
