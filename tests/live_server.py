@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import FastAPI
+
 from metacross.adaptation.ner_model import NerModel
 from metacross.serving.app import create_app
 from metacross.serving.options import ServerOptions
@@ -32,8 +34,9 @@ class Answer:
 class Client:
     """Sends requests to a server, each on a connection of its own."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, app: FastAPI | None = None) -> None:
         self.port = port
+        self.app = app
         self.url = f"http://127.0.0.1:{port}"
 
     def send(
@@ -75,7 +78,7 @@ def running(served: ServedModel, options: ServerOptions) -> Iterator[Client]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            client = Client(listening.getsockname()[1])
+            client = Client(listening.getsockname()[1], app)
             wait_until(lambda: client.get("/readyz").status == 200)
             yield client
         finally:

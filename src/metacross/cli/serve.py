@@ -111,8 +111,13 @@ def _serve(
             webbrowser.open(url)
 
     host, port = address
-    serve(served, options, host=host, port=port, on_listening=show_address)
-    output.show_plain("Stopped.")
+    counts = serve(served, options, host=host, port=port, on_listening=show_address)
+    output.show_plain(
+        f"Stopped. Finished {counts.finished:,} of {counts.accepted:,} accepted requests; "
+        "the clients of the others left or ran out of time."
+        if counts.finished < counts.accepted
+        else f"Stopped. Finished all {counts.accepted:,} accepted requests."
+    )
 
 
 def _check_installed() -> None:

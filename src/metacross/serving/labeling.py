@@ -21,6 +21,7 @@ from metacross.serving.problems import RequestProblem
 State: TypeAlias = Literal["loading", "ready", "stopping"]
 
 _PREPARING_THREADS = 2
+_SHORT_CHARACTERS = 1_000  # work on them takes less time than to hand it to a thread
 _RETRY_SECONDS = 0.02
 _PREPARED_AT_ONCE = 64  # requests of full length whose texts are being split into sentences
 
@@ -48,6 +49,12 @@ class LabelingDesk:
         self._preparing = ThreadPoolExecutor(_PREPARING_THREADS, "metacross-text")
         self._characters_in_preparation = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.n_accepted = 0
+        """Number of requests whose work went into the queue."""
+        self.n_finished = 0
+        """Number of accepted requests that were labeled; the clients of the others left, or they
+        took too long.
+        """
         metrics.watch(
             queue_pieces=lambda: self._queue.n_pieces,
             gradient_cache=lambda: self._thread.gradient_cache_bytes,
@@ -98,7 +105,9 @@ class LabelingDesk:
         return self._thread.model
 
     async def prepared(self, n_characters: int, work: Callable[[], _T]) -> _T:
-        """Do work on texts in a thread, so that the event loop can answer others."""
+        """Do work on texts, in a thread if it is long, so that the event loop can answer others."""
+        if n_characters <= _SHORT_CHARACTERS:
+            return work()
         limit = _PREPARED_AT_ONCE * self._limits.max_characters
         if self._characters_in_preparation + n_characters > limit:
             raise RequestProblem(
@@ -135,7 +144,10 @@ class LabelingDesk:
         works = [Work(lane, sentences, pieces) for lane in lanes]
         while not self._has_put(works, waits=waits):
             await asyncio.sleep(_RETRY_SECONDS)
-        return list(await asyncio.gather(*(asyncio.wrap_future(work.done) for work in works)))
+        self.n_accepted += 1
+        results = await asyncio.gather(*(asyncio.wrap_future(work.done) for work in works))
+        self.n_finished += 1
+        return list(results)
 
     def _has_put(self, works: Sequence[Work], *, waits: bool) -> bool:
         """Put work into the queue; False if the queue is full and the work waits."""

@@ -36,7 +36,10 @@ class Predictor:
     async def predict(self, request: PredictRequest) -> bytes:
         """The entities of the texts."""
         results = await self.results(request)
-        return await self._encoded(lambda: {**self._model_name(), "results": results()})
+        return await self._desk.prepared(
+            _n_characters(request),
+            lambda: encoded_json({**self._model_name(), "results": results()}),
+        )
 
     async def results(
         self, request: PredictRequest, *, waits: bool = False
@@ -88,15 +91,15 @@ class Predictor:
         (explanations,) = await self._desk.labeled([document], ["why"], cost=cost)
         explanation: Explanation = explanations[0]
         hide_source = self._options.hide_source
-        return await self._encoded(
-            lambda: {**self._model_name(), **why_json(explanation, hide_source=hide_source)}
+        return await self._desk.prepared(
+            n_characters,
+            lambda: encoded_json(
+                {**self._model_name(), **why_json(explanation, hide_source=hide_source)}
+            ),
         )
 
     def _model_name(self) -> dict[str, Any]:
         return {"model": self._served.identity}
-
-    async def _encoded(self, content: Callable[[], dict[str, Any]]) -> bytes:
-        return await self._desk.prepared(0, lambda: encoded_json(content()))
 
 
 def encoded_json(content: dict[str, Any]) -> bytes:
@@ -117,9 +120,12 @@ def checked_size(request: PredictRequest, limits: Limits) -> int:
             "send them in several requests, or use /v1/stream",
             where,
         )
-    n_characters = sum(map(len, request.texts or ()))
-    n_characters += sum(len(word) + 1 for words in request.words or () for word in words)
-    return checked_characters(n_characters, limits, where)
+    return checked_characters(_n_characters(request), limits, where)
+
+
+def _n_characters(request: PredictRequest) -> int:
+    in_words = sum(len(word) + 1 for words in request.words or () for word in words)
+    return sum(map(len, request.texts or ())) + in_words
 
 
 def checked_characters(n_characters: int, limits: Limits, where: str = "text") -> int:

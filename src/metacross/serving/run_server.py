@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -17,6 +19,15 @@ from metacross.serving.options import ServerOptions
 from metacross.serving.served_model import ServedModel
 
 _BACKLOG = 2_048
+_SWITCH_SECONDS = 0.001  # the event loop waits that long for the model thread to let it run
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCounts:
+    """Requests of a server over its life: those it accepted, and those of them it finished."""
+
+    accepted: int
+    finished: int
 
 
 def serve(
@@ -26,8 +37,10 @@ def serve(
     host: str,
     port: int,
     on_listening: Callable[[str], None] = lambda _url: None,
-) -> None:
-    """Serve a model. ``port`` 0 takes a free one; ``on_listening`` is called with the address.
+) -> ServedCounts:
+    """Serve a model until it is stopped.
+
+    ``port`` 0 takes a free one; ``on_listening`` is called with the address.
 
     SIGTERM and SIGINT stop the server: work that was accepted is finished, other requests are
     answered with 503. A second signal drops the work.
@@ -36,14 +49,16 @@ def serve(
         MetacrossError: The model cannot be loaded, or the port is taken.
     """
     app = create_app(served, options)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     listening = listening_socket(host, port)
     with contextlib.closing(listening):
         server = StoppableServer(app, graceful_seconds=options.limits.seconds)
         on_listening(_url(host, listening))
         server.run(sockets=[listening])
-    problem = app.state.desk.load_problem
-    if problem is not None:
-        raise problem
+    desk = app.state.desk
+    if desk.load_problem is not None:
+        raise desk.load_problem
+    return ServedCounts(desk.n_accepted, desk.n_finished)
 
 
 class StoppableServer(uvicorn.Server):

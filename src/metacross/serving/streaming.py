@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from metacross.serving.json_body import limited_chunks, strict_json
 from metacross.serving.limits import Limits
 from metacross.serving.predicting import Predictor, encoded_json
-from metacross.serving.problems import RequestProblem, out_of_time, too_large
+from metacross.serving.problems import RequestProblem, out_of_time
 from metacross.serving.schemas import PredictRequest, StreamLine, StreamQuery
 from metacross.serving.validation import validation_problem
 
@@ -80,7 +80,7 @@ async def _answer(
     parsed: StreamLine | None = None
     try:
         if line is None:
-            raise too_large_line(limits)
+            raise _too_long(limits)
         parsed = _parsed(line)
         (answer,) = (await predictor.results(_request(parsed, query), waits=True))()
     except RequestProblem as problem:
@@ -91,16 +91,9 @@ async def _answer(
     return answer
 
 
-def too_large_line(limits: Limits) -> RequestProblem:
-    """The answer to a line above the limit."""
-    return too_large(
-        "too_many_bytes",
-        "bytes",
-        limits.max_bytes,
-        limits.max_bytes + 1,
-        "send it in parts",
-        "body",
-    )
+def _too_long(limits: Limits) -> RequestProblem:
+    message = f"expected at most {limits.max_bytes:,} bytes, found more; send the text in parts"
+    return RequestProblem(413, "too_many_bytes", message)
 
 
 def _parsed(line: bytes) -> StreamLine:
