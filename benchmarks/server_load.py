@@ -239,8 +239,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     folder = demo_model()
-    requests = good_requests(metacross.load(folder, device="cpu"), 60)
-    with server(folder) as (process, port):
+    requests = good_requests(metacross.load(folder, device="cpu"), 40)
+    with server(folder, "--seconds", "300") as (process, port):
         run = LoadRun(port, requests, options.minutes)
         asyncio.run(run.run(process))
         process.wait(60)

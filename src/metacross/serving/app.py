@@ -23,7 +23,7 @@ from metacross.serving.model_description import model_json
 from metacross.serving.options import ServerOptions
 from metacross.serving.page_files import add_page, page_paths
 from metacross.serving.predicting import Predictor
-from metacross.serving.problems import RequestProblem
+from metacross.serving.problems import RequestProblem, internal_error
 from metacross.serving.served_model import ServedModel
 from metacross.serving.streaming import CONTENT_TYPES, answer_lines, spooled_body
 from metacross.serving.validation import validation_problem
@@ -72,6 +72,7 @@ def create_app(served: ServedModel, options: ServerOptions) -> FastAPI:
         yield
         desk.drop_all()
         await desk.ended()
+        desk.close()
 
     app = FastAPI(
         title="metacross",
@@ -126,8 +127,7 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(_request: Request, _error: Exception) -> Response:
-        message = "the server failed to answer; its log says why"
-        return RequestProblem(500, "internal_error", message, where="server").response()
+        return internal_error().response()
 
 
 def _as_problem(error: HTTPException) -> RequestProblem:

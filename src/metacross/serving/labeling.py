@@ -75,6 +75,10 @@ class LabelingDesk:
         self.stop()
         self._queue.drop_all()
 
+    def close(self) -> None:
+        """Let the threads that prepare texts end."""
+        self._preparing.shutdown(wait=False)
+
     async def ended(self) -> None:
         """Wait until the model thread has finished all accepted work, or failed to load."""
         await self._ended.wait()

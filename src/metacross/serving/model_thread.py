@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 from metacross.adaptation.ner_model import NerModel
-from metacross.errors import MetacrossError
 from metacross.serving.batching_queue import BatchingQueue, Lane, Part, Work
 from metacross.text.sentence import Sentence
 
@@ -39,7 +38,7 @@ class ModelThread(threading.Thread):
         self._on_end = on_end
         self.model: NerModel | None = None
         """The model once it is loaded."""
-        self.problem: MetacrossError | None = None
+        self.problem: Exception | None = None
         """Why the model cannot be loaded."""
 
     @property
@@ -55,7 +54,7 @@ class ModelThread(threading.Thread):
             self.model = model
             while parts := self._queue.take():
                 self._label_parts(model, parts)
-        except MetacrossError as problem:
+        except Exception as problem:  # noqa: BLE001 - the thread that serves raises it
             self.problem = problem
         finally:
             self._queue.close()

@@ -81,3 +81,9 @@ def out_of_time(seconds: float) -> RequestProblem:
         'or turn adaptation off with "adapt": false'
     )
     return RequestProblem(504, "out_of_time", message, where="server")
+
+
+def internal_error() -> RequestProblem:
+    """The answer where the server itself failed."""
+    message = "the server failed to answer; its log says why"
+    return RequestProblem(500, "internal_error", message, where="server")

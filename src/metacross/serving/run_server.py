@@ -52,8 +52,12 @@ def serve(
     sys.setswitchinterval(_SWITCH_SECONDS)
     listening = listening_socket(host, port)
     with contextlib.closing(listening):
-        server = StoppableServer(app, graceful_seconds=options.limits.seconds)
-        on_listening(_url(host, listening))
+        url = _url(host, listening)
+        server = StoppableServer(
+            app,
+            graceful_seconds=options.limits.seconds,
+            on_listening=lambda: on_listening(url),
+        )
         server.run(sockets=[listening])
     desk = app.state.desk
     if desk.load_problem is not None:
@@ -64,7 +68,13 @@ def serve(
 class StoppableServer(uvicorn.Server):
     """A server that listens until all accepted work is finished, then ends."""
 
-    def __init__(self, app: FastAPI, *, graceful_seconds: float) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        *,
+        graceful_seconds: float,
+        on_listening: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -79,6 +89,7 @@ class StoppableServer(uvicorn.Server):
             )
         )
         self._app = app
+        self._on_listening = on_listening
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -87,6 +98,7 @@ class StoppableServer(uvicorn.Server):
         await super().startup(sockets)
         if not self.should_exit:
             self._watching = asyncio.ensure_future(self._exit_after_work())
+            self._on_listening()
 
     async def _exit_after_work(self) -> None:
         await self._app.state.desk.ended()

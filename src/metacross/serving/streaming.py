@@ -14,7 +14,12 @@ from pydantic import ValidationError
 from metacross.serving.json_body import limited_chunks, strict_json
 from metacross.serving.limits import Limits
 from metacross.serving.predicting import Predictor, encoded_json
-from metacross.serving.problems import RequestProblem, out_of_time
+from metacross.serving.problems import (
+    RequestProblem,
+    internal_error,
+    out_of_time,
+    stopping,
+)
 from metacross.serving.schemas import PredictRequest, StreamLine, StreamQuery
 from metacross.serving.validation import validation_problem
 
@@ -51,16 +56,21 @@ async def answer_lines(
             if not answers:
                 return
             await asyncio.wait({answers[0]}, timeout=limits.seconds)
-            answer = answers.popleft()
-            if not answer.done():
-                answer.cancel()
-                yield encoded_json(out_of_time(limits.seconds).content) + b"\n"
-            else:
-                yield encoded_json(answer.result()) + b"\n"
+            yield encoded_json(_finished(answers.popleft(), limits)) + b"\n"
     finally:
         for answer in answers:
             answer.cancel()
         body.close()
+
+
+def _finished(answer: asyncio.Task[dict[str, Any]], limits: Limits) -> dict[str, Any]:
+    """The answer to a line, or the reason why there is none."""
+    if not answer.done():
+        answer.cancel()
+        return out_of_time(limits.seconds).content
+    if answer.cancelled():  # the model thread ended
+        return stopping().content
+    return answer.result() if answer.exception() is None else internal_error().content
 
 
 def _lines(body: IO[bytes], max_bytes: int) -> Iterator[bytes | None]:
