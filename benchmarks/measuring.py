@@ -58,3 +58,12 @@ def machine() -> dict[str, str | int]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
+
+
+def machine_line() -> str:
+    """The machine in a line of text."""
+    found = machine()
+    return (
+        f"{found['processor']}, {found['cores']} cores, {found['threads']} threads of torch, "
+        f"Python {found['python']}, torch {found['torch']}"
+    )

@@ -19,6 +19,7 @@ from metacross.text.writing import write_corpus
 
 if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation, evaluate
+    from metacross.adaptation.explanation import Counterfactual, Explanation
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -34,10 +35,12 @@ __all__ = [
     "Callback",
     "Comparison",
     "Corpus",
+    "Counterfactual",
     "DataError",
     "Entity",
     "EntityPipeline",
     "Evaluation",
+    "Explanation",
     "MetacrossError",
     "ModelError",
     "Neighbor",
@@ -74,9 +77,11 @@ __all__ = [
 # checking and scoring files do without it.
 _LAZY = {
     "Callback": "metacross.training.callbacks",
+    "Counterfactual": "metacross.adaptation.explanation",
     "Entity": "metacross.adaptation.prediction",
     "EntityPipeline": "metacross.serving.pipeline",
     "Evaluation": "metacross.adaptation.evaluation",
+    "Explanation": "metacross.adaptation.explanation",
     "Neighbor": "metacross.adaptation.prediction",
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",

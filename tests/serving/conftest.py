@@ -1,10 +1,10 @@
-"""A tiny model that knows some names, and Python programs that have metacross installed."""
+"""A tiny model that knows some names, programs that have metacross installed, and a server."""
 
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from hatchling.plugin.manager import PluginManager
 
 import metacross
 import tiny
+from live_server import Client, HeldModel, running
+from metacross.serving.options import ServerOptions
+from metacross.serving.served_model import ServedModel
 
 ROOT = Path(__file__).parents[2]
 CHINESE = {
@@ -117,3 +120,31 @@ def run_python(installed, tmp_path) -> Callable[..., str]:
         return ended.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def served(trained_folder) -> ServedModel:
+    return ServedModel.in_folder(trained_folder, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def client(served) -> Iterator[Client]:
+    """A client of a server with the usual options."""
+    with running(served, ServerOptions()) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def model(trained_folder):
+    """The same model, loaded apart from the server."""
+    return metacross.load(trained_folder, device="cpu")
+
+
+@pytest.fixture
+def held_model(model) -> HeldModel:
+    return HeldModel(model.parts)
+
+
+@pytest.fixture
+def held_served(held_model) -> ServedModel:
+    return ServedModel("held", "0", lambda: held_model)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from metacross.adaptation.evaluation import Evaluation, evaluate
+from metacross.adaptation.explanation import Explanation
 from metacross.adaptation.plain import plain_predictions
 from metacross.adaptation.prediction import Neighbor, Prediction, SentencePrediction
 from metacross.adaptation.sentence_adapter import EngineName, Progress, SentenceAdapter
@@ -73,6 +74,11 @@ class NerModel:
         search is exact.
         """
         return self._adapter.search_recall
+
+    @property
+    def gradient_cache_bytes(self) -> int:
+        """Memory that the recorded gradients of source sentences take, in bytes."""
+        return self._adapter.gradient_cache_bytes if self.parts.datastore is not None else 0
 
     @overload
     def predict(
@@ -186,6 +192,19 @@ class NerModel:
         """
         return self._adapter.neighbors(sentences, k=k)
 
+    def explain(
+        self, sentence: Sentence | str | Sequence[str], *, language: str | None = None
+    ) -> Explanation:
+        """Label a sentence with none, some and all of its neighbors, to see what each changes.
+
+        The text of a sentence is not split into sentences.
+
+            explanation = model.explain("El Banco de España sube los tipos .", language="es")
+            for counterfactual in explanation.counterfactuals:
+                print(sorted(counterfactual.used), counterfactual.prediction.entities)
+        """
+        return self._adapter.explanation(_as_sentence(sentence, 1, language))
+
     def evaluate(
         self,
         corpus: Corpus | str | Path,
@@ -287,15 +306,17 @@ def _check_changeable(before: Settings, after: Settings) -> None:
                 )
 
 
-def _as_sentence(item: Sentence | str | Sequence[str], number: int) -> Sentence:
+def _as_sentence(
+    item: Sentence | str | Sequence[str], number: int, language: str | None = None
+) -> Sentence:
     if isinstance(item, Sentence):
         return item
     if not isinstance(item, str):
-        return _sentence_of_words(item, None)
-    layout = split_text(item)
+        return _sentence_of_words(item, language)
+    layout = split_text(item, language)
     if not layout.offsets:
         raise DataError(f"sentence {number}: expected at least one word, found {item[:40]!r}")
-    return unlabeled(layout, None)
+    return unlabeled(layout, language)
 
 
 def _sentence_of_words(words: Sequence[str], language: str | None) -> Sentence:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
+from metacross.adaptation.explanation import Counterfactual, Explanation, explained_subsets
 from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.plain import label_logits
@@ -85,6 +86,35 @@ class SentenceAdapter:
                 nearest,
                 groups=example.groups,
             )
+
+    def explanation(self, sentence: Sentence) -> Explanation:
+        """Label a sentence with none, some and all of its neighbors."""
+        (neighbors,) = self.neighbors([sentence], k=None)
+        used_neighbors = explained_subsets(len(neighbors))
+        (example,) = self._tagger.examples([sentence])
+        supports = [
+            {neighbors[i].position: self._support_example(neighbors[i]) for i in sorted(used)}
+            for used in used_neighbors[1:]
+        ]
+        with dropout(self._tagger, enabled=False):
+            plain_logits = label_logits(self._tagger, [example])
+        adapted_logits = self._adapted_logits([example] * len(supports), supports, lambda _n: None)
+        counterfactuals = tuple(
+            Counterfactual(
+                used,
+                prediction_from_logits(
+                    sentence, logits, self._tagger.tag_set, [neighbors[i] for i in sorted(used)]
+                ),
+            )
+            for used, logits in zip(used_neighbors, [*plain_logits, *adapted_logits], strict=True)
+        )
+        return Explanation(sentence, neighbors, counterfactuals)
+
+    @property
+    def gradient_cache_bytes(self) -> int:
+        """Memory of the recorded gradients in bytes; 0 until the fast engine is used."""
+        engine = self.__dict__.get("_engine")
+        return 0 if engine is None else engine.gradient_cache.n_bytes
 
     @cached_property
     def _index(self) -> Index:

@@ -20,6 +20,7 @@ from metacross.cli.fine_tune import fine_tune_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
 from metacross.cli.score import score_command
+from metacross.cli.serve import serve_command
 from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
 from metacross.text.word_grouping import MissingSegmenterWarning
@@ -42,6 +43,7 @@ app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
 app.command("experiment")(experiment_command)
 app.command("compare")(compare_command)
+app.command("serve")(serve_command)
 
 
 def _show_version(requested: bool) -> None:
