@@ -32,7 +32,9 @@ def body(**fields) -> bytes:
 
 
 NOT_JSON = "expected JSON, found something else at line 1, column {}: {}"
-FIELDS = "unknown field; expected only texts, words, language, adapt, compare, neighbors"
+FIELDS = (
+    "unknown field; expected only texts, words, language, adapt, compare, neighbors, word_offsets"
+)
 OTHER_PATH = problem(
     "unknown_path", "expected a path of this server; GET /openapi.json lists them", "path"
 )
