@@ -19,8 +19,12 @@ from metacross.text.writing import write_corpus
 
 if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation, evaluate
+    from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.serving.card import write_card
+    from metacross.serving.language_reports import LanguageReports, report_languages
+    from metacross.serving.push import PushedModel, push
     from metacross.study.compare_studies import StudyComparison, compare_studies
     from metacross.study.plan import Study
     from metacross.study.run_study import StudyResults, run_study
@@ -36,11 +40,14 @@ __all__ = [
     "DataError",
     "Entity",
     "Evaluation",
+    "LanguageReport",
+    "LanguageReports",
     "MetacrossError",
     "ModelError",
     "Neighbor",
     "NerModel",
     "Prediction",
+    "PushedModel",
     "RunError",
     "Score",
     "ScoreReport",
@@ -59,10 +66,13 @@ __all__ = [
     "fine_tune",
     "load",
     "load_settings",
+    "push",
     "read_corpus",
+    "report_languages",
     "run_study",
     "score",
     "train",
+    "write_card",
     "write_corpus",
 ]
 
@@ -72,9 +82,12 @@ _LAZY = {
     "Callback": "metacross.training.callbacks",
     "Entity": "metacross.adaptation.prediction",
     "Evaluation": "metacross.adaptation.evaluation",
+    "LanguageReport": "metacross.adaptation.language_report",
+    "LanguageReports": "metacross.serving.language_reports",
     "Neighbor": "metacross.adaptation.prediction",
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",
+    "PushedModel": "metacross.serving.push",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",
@@ -83,8 +96,11 @@ _LAZY = {
     "evaluate": "metacross.adaptation.evaluation",
     "fine_tune": "metacross.training.train",
     "load": "metacross.adaptation.ner_model",
+    "push": "metacross.serving.push",
+    "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
     "train": "metacross.training.train",
+    "write_card": "metacross.serving.card",
 }
 
 
