@@ -241,8 +241,8 @@ class NerModel:
     def _adapter(self) -> SentenceAdapter:
         if self.parts.datastore is None:
             raise ModelError(
-                "a fine-tuned model has no source sentences to adapt to; "
-                "use it without adaptation (adapt=False, --no-adapt)"
+                "the model has no source sentences to adapt to: it is fine-tuned, or was shared "
+                "without them; use it without adaptation (adapt=False, --no-adapt)"
             )
         return SentenceAdapter(
             self.tagger, self.settings, self.parts.datastore, engine=self._engine

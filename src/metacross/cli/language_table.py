@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
@@ -20,19 +21,20 @@ NO_PROMISE = (
     "whether its entities are right. Label a few sentences and score them with metacross evaluate."
 )
 _COLUMNS = {
-    "pieces_per_word": "pieces per word",
-    "unknown_pieces": "unknown pieces",
-    "similarity": "similarity",
-    "changed_words": "changed words",
-    "confidence": "confidence",
+    "pieces_per_word": "pieces\nper word",
+    "unknown_pieces": "unknown\npieces",
+    "similarity": "simi-\nlarity",
+    "changed_words": "changed\nwords",
+    "confidence": "confi-\ndence",
 }
 
 
 def show_language_reports(reports: LanguageReports, model: str) -> None:
     """Print a table of the texts and the languages with a known F1, and what it does not say."""
-    table = Table(title=escape(f"How {model} sees the texts"), title_justify="left")
+    title = escape(f"How {model} sees the texts")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("text", overflow="fold")
-    for heading in ("sentences", "script", *_COLUMNS.values(), "F1"):
+    for heading in ("sen-\ntences", "script", *_COLUMNS.values(), "F1"):
         table.add_column(heading, justify="left" if heading == "script" else "right")
     for report in reports.texts:
         table.add_row(*_row(report))
@@ -45,10 +47,11 @@ def show_language_reports(reports: LanguageReports, model: str) -> None:
         table.add_row(escape(result.target), *blanks, f"{100 * result.f1:.1f}")
     output.show(table)
     if reports.correlations:
-        listed = (
-            f"{_COLUMNS[measure]} {value:+.2f}" for measure, value in reports.correlations.items()
+        correlations = reports.correlations.items()
+        listed = ", ".join(
+            f"{measure.replace('_', ' ')} {value:+.2f}" for measure, value in correlations
         )
-        output.show_plain(f"Rank correlation with the known F1: {', '.join(listed)}.")
+        output.show_plain(f"Rank correlation with F1 over {reports.n_known} texts: {listed}.")
     output.show_plain(NO_PROMISE)
 
 
@@ -75,7 +78,7 @@ def _row(report: LanguageReport) -> tuple[str, ...]:
     of_all = "" if report.sentences == report.n_sentences else f" of {report.n_sentences:,}"
     script = "no letters"
     if report.script is not None:
-        share = "" if report.script.share == 1 else f" {100 * report.script.share:.0f} %"
+        share = "" if report.script.share > 0.995 else f" {100 * report.script.share:.0f} %"
         script = f"{report.script.name}{share}"
     return (
         escape(Path(report.name).name),

@@ -38,7 +38,11 @@ PLAIN_FILES = (*_NETWORK_FILES, "recipe.yaml", MARK)
 """The files of a model that does not adapt, as patterns; the card comes with them."""
 DATASTORE_FILES = (*SOURCE_FILES, *(f"sentence_encoder/{name}" for name in _NETWORK_FILES))
 """The files that adaptation needs too."""
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+NETWORK_ERRORS: tuple[type, ...] = HfHubHTTPError.__bases__
+"""What a request to the hub can raise: the base classes are OSError and that of the HTTP library,
+which differs between versions of ``huggingface_hub``.
+"""
+_REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -100,7 +104,7 @@ def _download(repository: str, revision: str | None, location: str) -> str:
         ) from None
     except (LocalEntryNotFoundError, OfflineModeIsEnabled) as problem:
         raise ModelError(_unreachable(location, problem)) from problem
-    except (HfHubHTTPError, EntryNotFoundError, OSError, ValueError) as problem:
+    except (*NETWORK_ERRORS, EntryNotFoundError, OSError, ValueError) as problem:
         raise ModelError(f"{location}: cannot be downloaded: {first_line(problem)}") from problem
 
 

@@ -40,6 +40,11 @@ class LanguageReports:
     unmeasured: tuple[LanguageResult, ...]
     correlations: dict[str, float]
 
+    @property
+    def n_known(self) -> int:
+        """Number of texts and languages that are described and have a known F1."""
+        return sum(report.f1 is not None for report in (*self.texts, *self.known))
+
 
 def report_languages(
     model: NerModel,

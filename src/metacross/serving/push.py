@@ -17,7 +17,12 @@ from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, Offl
 from metacross.errors import ModelError, SettingsError
 from metacross.model.card_reading import card_of_folder, content_of_card
 from metacross.model.encoder_files import first_line
-from metacross.model.hub_models import DATASTORE_FILES, PLAIN_FILES, check_repository
+from metacross.model.hub_models import (
+    DATASTORE_FILES,
+    NETWORK_ERRORS,
+    PLAIN_FILES,
+    check_repository,
+)
 from metacross.model.model_card import CARD, HUB, CardContent, ModelDescription
 from metacross.model.model_folder import MARK, describe_model, mark_text
 from metacross.model.training_facts import shown_name
@@ -159,7 +164,7 @@ def _upload(staged: Path, repository: str, *, private: bool, revision: str | Non
             commit_message="Push a metacross model",
             delete_patterns=[*PLAIN_FILES, *DATASTORE_FILES],
         )
-    except (HfHubHTTPError, LocalTokenNotFoundError, OSError, ValueError) as problem:
+    except (*NETWORK_ERRORS, OSError, ValueError) as problem:
         raise ModelError(_upload_problem(repository, problem)) from problem
     return str(commit.oid)
 
@@ -173,6 +178,6 @@ def _upload_problem(repository: str, problem: Exception) -> str:
         return f"{place}: no valid token; run hf auth login, or set HF_TOKEN"
     if status == 403:
         return f"{place}: your token may not write there; use one with write access"
-    if isinstance(problem, ConnectionError):
+    if status is None and isinstance(problem, NETWORK_ERRORS):
         return f"{place}: the hub cannot be reached; check the connection"
     return f"{place}: {first_line(problem)}"

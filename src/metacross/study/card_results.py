@@ -69,8 +69,9 @@ def _differences(model: ModelDescription, result: Result) -> Iterator[str]:
 
 
 def _recipe_differences(model: ModelDescription, recipe: Mapping[str, Any]) -> Iterator[str]:
-    encoder = recipe.get("encoder", {}).get("name", "")
-    if model.facts and Path(encoder).name != Path(model.facts.encoder).name:
+    encoder = recipe.get("encoder", {}).get("name", Settings().encoder.name)
+    is_folder = model.facts is not None and model.facts.encoder_origin == "folder"
+    if model.facts and model.facts.encoder != (Path(encoder).name if is_folder else encoder):
         yield f"its encoder is {encoder}"
     defaults = relevant_settings(Settings())  # a result of an earlier version may lack a setting
     for group, values in relevant_settings(model.settings).items():
