@@ -96,8 +96,11 @@ class CardContent:
 
 def card_text(model: ModelDescription, content: CardContent, *, location: str) -> str:
     """The card. ``location`` is what a user passes to ``metacross.load``."""
-    front_matter = yaml.safe_dump(
-        _front_matter(model, content, location), sort_keys=False, allow_unicode=True, width=1000
+    front_matter = yaml.dump(
+        _front_matter(model, content, location),
+        Dumper=_PlainDumper,
+        sort_keys=False,
+        allow_unicode=True,
     )
     body = _templates().get_template("model_card.md.jinja")
     return body.render(
@@ -131,6 +134,13 @@ def entity_examples(corpus: Corpus) -> dict[str, tuple[str, ...]]:
         label: tuple(text for text, _ in counter.most_common(_MAX_EXAMPLES))
         for label, counter in counts.items()
     }
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes a value that occurs twice a second time, instead of a reference to the first."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
 
 
 def _front_matter(model: ModelDescription, content: CardContent, location: str) -> dict[str, Any]:
@@ -168,7 +178,7 @@ def _model_index(
     results = [_target_entry(result) for result in content.results]
     if facts and facts.dev and facts.dev_f1 is not None:
         args = {"role": "dev", "digest": facts.dev.digest}
-        dataset = {"type": facts.dev.name, "name": f"{facts.dev.name} (dev)", "args": args}
+        dataset = {"name": f"{facts.dev.name} (dev)", "type": facts.dev.name, "args": args}
         metric = _metric("plain", MeanScore(facts.dev_f1, None), {})
         results.append({"task": _TASK, "dataset": dataset, "metrics": [metric]})
     return [{"name": _name(location), "results": results}] if results else []
@@ -181,8 +191,8 @@ def _target_entry(result: LanguageResult) -> dict[str, Any]:
         p_value = {} if result.p_value is None else {"p_value": round(result.p_value, 6)}
         metrics.append(_metric("adapted", result.adapted, seeds | p_value))
     dataset = {
-        "type": result.target,
         "name": result.target,
+        "type": result.target,
         "args": {"role": "target", "digest": result.digest},
     }
     return {"task": _TASK, "dataset": dataset, "metrics": metrics}
@@ -192,8 +202,8 @@ def _metric(mode: str, score: MeanScore, args: Mapping[str, Any]) -> dict[str, A
     deviation = {} if score.deviation is None else {"deviation": round(score.deviation, 6)}
     return {
         "type": "f1",
-        "name": f"F1, {mode}",
         "value": round(score.mean, 6),
+        "name": f"F1, {mode}",
         "args": {"mode": mode, **args, **deviation},
     }
 
