@@ -141,6 +141,16 @@ def test_a_readme_of_somebody_else_is_left_alone(trained_folder, tmp_path):
         metacross.write_card(tmp_path / "copy")
 
 
+def test_a_card_that_cannot_be_read_does_not_stop_saving(trained_folder, tmp_path):
+    folder = tmp_path / "tiny"
+    model = metacross.load(trained_folder, device="cpu")
+    model.save(folder)
+    broken = (folder / CARD).read_text().replace("language:", "language: [")
+    (folder / CARD).write_text(broken)
+    model.save(folder)
+    assert (folder / CARD).read_text() == broken
+
+
 def test_the_card_of_a_fine_tuned_model_names_the_target_text(trained_folder, tmp_path):
     model = metacross.load(trained_folder, device="cpu", fine_tuning={"epochs": 1})
     model.fine_tune(tiny.corpus(8, seed=3), output=tmp_path / "tuned")
@@ -177,7 +187,8 @@ def test_broken_results_in_a_card_are_one_clear_line(model):
     with pytest.raises(metacross.ModelError, match="remove model-index"):
         content_of_card(text.replace("mode: plain", "mood: plain"))
     with pytest.raises(metacross.ModelError, match="cannot be parsed"):
-        content_of_card("---\nlanguage: [\n---\n")
+        content_of_card(text.replace("language:", "language: ["))
+    assert content_of_card("---\nlanguage: [\n---\n") == CardContent()  # somebody else's
 
 
 def test_a_folder_of_an_earlier_version_has_a_card_too(tmp_path, request):

@@ -141,6 +141,12 @@ def test_the_card_of_a_model_without_its_source_says_so_and_has_no_examples(hub,
     assert "cc-by-4.0" not in text
 
 
+def test_a_readme_of_somebody_else_is_pushed_as_it_is(hub, folder):
+    (folder / "README.md").write_text("# By Ana")
+    metacross.push(folder, "ana/tiny", source="drop")
+    assert hub.files("ana/tiny")["README.md"] == b"# By Ana"
+
+
 def test_the_pushed_recipe_has_no_folders_of_this_machine(hub, encoders, tmp_path):
     recipe = metacross.load_settings("paper", [*tiny.FAST, f"data.source={tmp_path}/train.conll"])
     source, dev = tiny.corpus(20), tiny.corpus(8, seed=1)

@@ -17,14 +17,15 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float |
     """
     if len(first) < 3 or len(first) != len(second):
         return None
-    ranks = [_ranks(first), _ranks(second)]  # each (values,)
-    if any(np.ptp(values) == 0 for values in ranks):
+    first_ranks, second_ranks = _ranks(first), _ranks(second)  # both (values,)
+    if np.ptp(first_ranks) == 0 or np.ptp(second_ranks) == 0:
         return None
-    return round(float(np.corrcoef(*ranks)[0, 1]), 12)
+    return round(float(np.corrcoef(first_ranks, second_ranks)[0, 1]), 12)
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     below = (array[:, None] > array).sum(axis=1)  # (values,)
     equal = (array[:, None] == array).sum(axis=1)  # (values,), itself among them
-    return below + (equal - 1) / 2
+    ranks: NDArray[np.float64] = below + (equal - 1) / 2
+    return ranks

@@ -21,7 +21,11 @@ from metacross.model.model_card import (
 
 
 def content_of_card(text: str) -> CardContent:
-    """What a card says besides the model's own facts; examples are not read."""
+    """What a card says besides the model's own facts; examples are not read. A card that metacross
+    did not write says nothing.
+    """
+    if not written_by_metacross(text):
+        return CardContent()
     values = front_matter_of(text)
     license_ = _text(values.get("license"))
     datasets = values.get("datasets")

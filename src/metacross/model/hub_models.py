@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import (
@@ -38,7 +39,7 @@ PLAIN_FILES = (*_NETWORK_FILES, "recipe.yaml", MARK)
 """The files of a model that does not adapt, as patterns; the card comes with them."""
 DATASTORE_FILES = (*SOURCE_FILES, *(f"sentence_encoder/{name}" for name in _NETWORK_FILES))
 """The files that adaptation needs too."""
-NETWORK_ERRORS: tuple[type, ...] = HfHubHTTPError.__bases__
+NETWORK_ERRORS = cast(tuple[type[Exception], ...], HfHubHTTPError.__bases__)
 """What a request to the hub can raise: the base classes are OSError and that of the HTTP library,
 which differs between versions of ``huggingface_hub``.
 """

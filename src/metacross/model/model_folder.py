@@ -24,7 +24,7 @@ from metacross.model.encoder import (
     save_network,
     sentence_pooling,
 )
-from metacross.model.model_card import CARD, CardContent, ModelDescription, card_text
+from metacross.model.model_card import CARD, ModelDescription, card_text
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
 from metacross.model.tokenizer import check_vocabulary, load_tokenizer
@@ -131,12 +131,15 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
 
 def _write_card(parts: ModelParts, folder: Path, unfinished: Path) -> None:
     """Write a new card with the licenses and notes of the folder's; leave a README that somebody
-    else wrote as it is.
+    else wrote, or that cannot be read, as it is.
     """
-    existing = card_of_folder(folder)
+    try:
+        existing = card_of_folder(folder)
+        content = content_of_card(existing or "")
+    except ModelError:
+        return
     if existing is not None and not written_by_metacross(existing):
         return
-    content = CardContent() if existing is None else content_of_card(existing)
     content = replace(content, results=())  # they may be of other weights
     text = card_text(parts.description, content, location=folder.resolve().name)
     (unfinished / CARD).write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
 
 from metacross.errors import ModelError, SettingsError
-from metacross.model.card_reading import card_of_folder, content_of_card
+from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.encoder_files import first_line
 from metacross.model.hub_models import (
     DATASTORE_FILES,
@@ -128,7 +128,10 @@ def _staged_model(
             shutil.copyfile(path, target)
         (staged / MARK).write_text(mark_text(model), "utf-8")
         (staged / "recipe.yaml").write_text(_shared_recipe(staged / "recipe.yaml"), "utf-8")
-        (staged / CARD).write_text(card_of(staged, content, location=location), "utf-8")
+        card = card_of_folder(folder)
+        if card is None or written_by_metacross(card):
+            card = card_of(staged, content, location=location)
+        (staged / CARD).write_text(card, "utf-8")
         yield staged
 
 
