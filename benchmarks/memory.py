@@ -40,7 +40,7 @@ def _work(kind: str, size: str, n_sentences: int) -> None:
     list(NerModel(model, engine=engine).predict_stream(sentences, adapt=kind != "plain"))
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     """The peak memory of this process; getrusage would include that of its parent."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
@@ -49,4 +49,4 @@ def _peak_megabytes() -> float:
 
 if __name__ == "__main__":
     _work(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    sys.stdout.write(json.dumps({"megabytes": _peak_megabytes()}) + "\n")
+    sys.stdout.write(json.dumps({"megabytes": peak_megabytes()}) + "\n")

@@ -175,6 +175,9 @@ class RunSettings(SettingsGroup):
     gradient_cache_mb: int = Field(
         200, ge=0, description="memory for recorded gradients of source sentences, in MB"
     )
+    frozen_cache_mb: int = Field(
+        500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
+    )
 
 
 class Settings(SettingsGroup):

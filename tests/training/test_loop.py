@@ -115,6 +115,17 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_resume(encoders, tmp_path):
 
 
 @pytest.mark.slow
+def test_ctrl_c_in_the_last_step_stops_too(encoders, tmp_path):
+    """So that a study does not go on with its next training."""
+    with pytest.raises(RunError, match="Stopped after step 10 of 10"):
+        train(tmp_path / "m", encoders["bert"], callbacks=[Interrupt(10)])
+    callback = Interrupt(0)
+    model = train(tmp_path / "m", encoders["bert"], callbacks=[callback])
+    assert callback.done == [10]
+    assert model.labels == ("LOC", "PER")
+
+
+@pytest.mark.slow
 def test_a_finished_training_is_only_opened(encoders, tmp_path):
     train(tmp_path / "m", encoders["bert"])
     callback = Interrupt(0)

@@ -1,14 +1,17 @@
 """Training and fine-tuning, as Python users call them."""
 
 import pytest
+import torch
 
 import metacross
 import tiny
 from metacross.errors import DataError, SettingsError
+from metacross.model.batching import padding_groups
 from metacross.model.encoder import weights_digest
 from metacross.settings import load_settings
 from metacross.text.sentence import Span
 from metacross.text.windows import WindowCutter
+from metacross.training.batch_training import mean_loss
 from metacross.training.callbacks import Callback
 
 SOURCE, DEV = tiny.corpus(30), tiny.corpus(15, seed=1)
@@ -92,3 +95,14 @@ def test_target_text_with_unknown_types_is_refused(trained_folder):
     target = metacross.Corpus((metacross.Sentence(("x",), (Span(0, 1, "ORG"),)),), source="es")
     with pytest.raises(DataError, match="es: expected the entity types LOC, PER, found ORG too"):
         metacross.load(trained_folder, device="cpu").fine_tune(target)
+
+
+def test_a_mini_batch_in_groups_of_similar_length_has_the_same_gradient(encoders):
+    tagger = tiny.tagger_on(encoders["bert"])
+    examples = tagger.examples(tiny.corpus(12, longest=40))
+    assert len(padding_groups([example.n_pieces for example in examples])) > 1
+    weights = list(tagger.trainable.values())
+    grouped = torch.autograd.grad(mean_loss(tagger, examples, max_weight=1.0), weights)
+    together = torch.autograd.grad(tagger.loss(tagger.batch(examples), max_weight=1.0), weights)
+    for gradient, expected in zip(grouped, together, strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-6)

@@ -24,3 +24,27 @@ def length_batches(windows: Sequence[Sequence[Window]], *, max_pieces: int) -> l
             n_windows = len(windows[position])
         batches[-1].append(position)
     return batches
+
+
+def padding_groups(lengths: Sequence[int], *, overhead: int = 64) -> list[list[int]]:
+    """Positions of sentences in groups of similar length, so that little of the work is padding.
+
+    A group costs as many pieces as it has when padded to its longest sentence, and ``overhead``.
+
+    >>> padding_groups([5, 40, 6, 38], overhead=10)
+    [[0, 2], [3, 1]]
+    """
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    costs, starts = [0], [0]  # of the cheapest groups up to each place, and where the last begins
+    for end in range(1, len(order) + 1):
+        longest = lengths[order[end - 1]]
+        cost, start = min(
+            (costs[start] + (end - start) * longest + overhead, start) for start in range(end)
+        )
+        costs.append(cost)
+        starts.append(start)
+    groups, end = [], len(order)
+    while end:
+        groups.append(order[starts[end] : end])
+        end = starts[end]
+    return groups[::-1]

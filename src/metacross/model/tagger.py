@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +19,7 @@ from metacross.model.encoder import (
     layers_of,
     tag_logits,
 )
+from metacross.model.frozen_cache import FrozenCache, PieceIds
 from metacross.model.losses import sentence_losses
 from metacross.model.tokenizer import EncoderTokenizer
 from metacross.settings import EncoderSettings, RunSettings
@@ -52,6 +55,7 @@ class TaggerBatch:
     sentence_of_word: Tensor
     tag_ids: Tensor | None
     n_sentences: int
+    windows: tuple[PieceIds, ...]
 
 
 class Tagger:
@@ -83,6 +87,8 @@ class Tagger:
             for name, parameter in network.named_parameters()
             if parameter.requires_grad
         }
+        self._frozen_layers = encoder.frozen_layers or 0
+        self._frozen_cache: FrozenCache | None = None
 
     def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
         """Tokenize sentences into windows, with the ids of their tags if they are labeled."""
@@ -116,6 +122,7 @@ class Tagger:
             sentence_of_word=self._tensor(arrays.sentence_of_word),
             tag_ids=self._tensor(flat) if len(labeled) == len(tag_ids) else None,
             n_sentences=arrays.n_sentences,
+            windows=tuple(window.piece_ids for example in examples for window in example.windows),
         )
 
     def _tensor(self, values: object) -> Tensor:
@@ -123,9 +130,33 @@ class Tagger:
 
     def logits(self, batch: TaggerBatch) -> Tensor:
         """The logits of all tags for every word. *Shape:* (words, tags)."""
-        with autocast(self.precision, self.device):
+        with autocast(self.precision, self.device), self._skipped_layers(batch):
             scores = tag_logits(self.network, batch.piece_ids, batch.attention)
         return scores[batch.window_of_word, batch.piece_of_word].float()
+
+    def _skipped_layers(self, batch: TaggerBatch) -> AbstractContextManager[None]:
+        if self._frozen_cache is None:
+            return contextlib.nullcontext()
+        return self._frozen_cache.skipped_layers(self._frozen_cache.states(batch.windows))
+
+    @contextlib.contextmanager
+    def frozen_cache(self, examples: Sequence[Example], *, memory_bytes: int) -> Iterator[None]:
+        """Inside the block the outputs of frozen layers are computed once for each sentence, where
+        that is exact: not with dropout in these layers. Then use the tagger in one thread.
+        """
+        if self._frozen_layers and memory_bytes:
+            cache = FrozenCache(
+                self.network,
+                self._frozen_layers,
+                self.tokenizer.special,
+                memory_bytes=memory_bytes,
+            )
+            if cache.supports(examples[0].windows[0].piece_ids):
+                self._frozen_cache = cache
+        try:
+            yield
+        finally:
+            self._frozen_cache = None
 
     def loss(self, batch: TaggerBatch, *, max_weight: float) -> Tensor:
         """The mean of the sentences' losses. *Shape:* ()."""

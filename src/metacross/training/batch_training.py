@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
 from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.adaptation.textbook import dropout, gradients
+from metacross.model.batching import padding_groups
 from metacross.model.devices import seeded
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
@@ -24,13 +28,27 @@ def mini_batch_step(
 
     def step(number: int) -> StepResult:
         factor = learning_rate_factor(settings.schedule, number, direct.steps)
-        batch = tagger.batch([masker.query(draw) for draw in sampler.draws(number)])
+        mini_batch = [masker.query(draw) for draw in sampler.draws(number)]
         with dropout(tagger, enabled=True), seeded(seed, number):
-            loss = tagger.loss(batch, max_weight=settings.loss.max_weight)
+            loss = mean_loss(tagger, mini_batch, max_weight=settings.loss.max_weight)
             adam.step(gradients(loss, tagger), direct.learning_rate * factor)
-        return StepResult(loss=loss.item(), n_items=batch.n_sentences)
+        return StepResult(loss=loss.item(), n_items=len(mini_batch))
 
     return step
+
+
+def mean_loss(tagger: Tagger, examples: Sequence[Example], *, max_weight: float) -> Tensor:
+    """The mean of the sentences' losses. On a CPU, where padding costs as much as text, sentences
+    of similar length go through the network together. *Shape:* ().
+    """
+    groups = [list(range(len(examples)))]
+    if tagger.device.type == "cpu":
+        groups = padding_groups([example.n_pieces for example in examples])
+    losses = [
+        tagger.loss(tagger.batch([examples[i] for i in group]), max_weight=max_weight) * len(group)
+        for group in groups
+    ]
+    return torch.stack(losses).sum() / len(examples)
 
 
 def fine_tuning_settings(settings: Settings, n_sentences: int) -> Settings:

@@ -73,7 +73,7 @@ def run(
                 if done % loop.checkpoint_every == 0 or done == loop.steps or stop.requested:
                     seconds = time.monotonic() - began
                     checkpoints.save(state, history.with_time(seconds))
-                if stop.requested and done < loop.steps:
+                if stop.requested:
                     raise RunError(
                         f"Stopped after step {done:,} of {loop.steps:,}. "
                         "Run the same command again to resume."

@@ -28,6 +28,7 @@ _IRRELEVANT = {
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
+    ("run", "frozen_cache_mb"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),

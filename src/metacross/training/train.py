@@ -119,20 +119,13 @@ def _train(
     def validate() -> float:
         return f1_of(label(dev), dev)
 
-    facts = facts_of_training(
-        settings.encoder.name,
-        source=CorpusFacts.of(source, digests["source corpus"]),
-        dev=CorpusFacts.of(dev, digests["dev corpus"]),
-    )
+    source_facts = CorpusFacts.of(source, digests["source corpus"])
+    dev_facts = CorpusFacts.of(dev, digests["dev corpus"])
+    facts = facts_of_training(settings.encoder.name, source=source_facts, dev=dev_facts)
     parts = ModelParts(tagger, settings, datastore, settings.run.method == "meta", facts)
-    return _run(
-        parts,
-        _step(tagger, examples, datastore, settings, adam),
-        TrainingState(tagger.trainable, adam),
-        run_folder,
-        validate,
-        callbacks,
-    )
+    step = _step(tagger, examples, datastore, settings, adam)
+    state = TrainingState(tagger.trainable, adam)
+    return _run(parts, examples, step, state, run_folder, validate, callbacks)
 
 
 def fine_tune(
@@ -194,11 +187,13 @@ def _fine_tune(
         settings.run,
     )
     adam = Adam(tagger.trainable, settings.optimizer)
-    step = mini_batch_step(tagger, tagger.examples(subset), settings, adam)
+    examples = tagger.examples(subset)
+    step = mini_batch_step(tagger, examples, settings, adam)
     before = model.parts.facts or facts_of_training(settings.encoder.name)
     facts = before.model_copy(update={"fine_tuned_on": CorpusFacts.of(subset, digest)})
     parts = ModelParts(tagger, settings, datastore=None, adapts=False, facts=facts)
-    return _run(parts, step, TrainingState(tagger.trainable, adam), run_folder, None, callbacks)
+    state = TrainingState(tagger.trainable, adam)
+    return _run(parts, examples, step, state, run_folder, None, callbacks)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
@@ -213,6 +208,7 @@ def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
 
 def _run(
     parts: ModelParts,
+    examples: Sequence[Example],
     step: Step,
     state: TrainingState,
     run_folder: RunFolder,
@@ -228,15 +224,17 @@ def _run(
         checkpoint_every=settings.run.checkpoint_every,
     )
     checkpoints = Checkpoints(run_folder.training)
+    memory_bytes = 2**20 * settings.run.frozen_cache_mb
     with run_folder.locked():
-        history = run(
-            step,
-            state,
-            loop,
-            checkpoints=checkpoints,
-            validate=validate,
-            callbacks=[JsonLog(run_folder.log), *callbacks],
-        )
+        with parts.tagger.frozen_cache(examples, memory_bytes=memory_bytes):
+            history = run(
+                step,
+                state,
+                loop,
+                checkpoints=checkpoints,
+                validate=validate,
+                callbacks=[JsonLog(run_folder.log), *callbacks],
+            )
         load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
         run_folder.finish(history)
         parts = replace(parts, facts=parts.facts and _with_outcome(parts.facts, history))
