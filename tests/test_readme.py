@@ -12,6 +12,7 @@ PAGES = [
     "docs/tutorial.md",
     "docs/how-to/own-data.md",
     "docs/how-to/low-resource.md",
+    "docs/how-to/share.md",
 ]
 
 

@@ -1,7 +1,7 @@
 """Writes the reference pages: ``python -m tools.docs``.
 
-``python -m tools.docs output`` also runs the Python code of the README and the tutorial, and writes
-what it prints below it.
+``python -m tools.docs output`` also runs the code of the README, the tutorial and the page on
+sharing, and writes what it prints below it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from tools.docs.settings_page import settings_page
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-PAGES_WITH_OUTPUT = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+PAGES_WITH_OUTPUT = (
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "how-to" / "share.md",
+)
 
 
 def main(arguments: list[str]) -> None:
