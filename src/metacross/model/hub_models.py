@@ -40,9 +40,11 @@ PLAIN_FILES = (*_NETWORK_FILES, "recipe.yaml", MARK)
 DATASTORE_FILES = (*SOURCE_FILES, *(f"sentence_encoder/{name}" for name in _NETWORK_FILES))
 """The files that adaptation needs too."""
 NETWORK_ERRORS = cast(tuple[type[Exception], ...], HfHubHTTPError.__bases__)
-"""What a request to the hub can raise: the base classes are OSError and that of the HTTP library,
-which differs between versions of ``huggingface_hub``.
+"""OSError and the base class of the HTTP library's errors, which differs between versions of
+``huggingface_hub``.
 """
+HUB_ERRORS: tuple[type[Exception], ...] = (*NETWORK_ERRORS, EntryNotFoundError, ValueError)
+"""What a request to the hub can raise."""
 _REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -105,7 +107,7 @@ def _download(repository: str, revision: str | None, location: str) -> str:
         ) from None
     except (LocalEntryNotFoundError, OfflineModeIsEnabled) as problem:
         raise ModelError(_unreachable(location, problem)) from problem
-    except (*NETWORK_ERRORS, EntryNotFoundError, OSError, ValueError) as problem:
+    except HUB_ERRORS as problem:
         raise ModelError(f"{location}: cannot be downloaded: {first_line(problem)}") from problem
 
 

@@ -122,7 +122,7 @@ def entity_examples(corpus: Corpus) -> dict[str, tuple[str, ...]]:
 
     >>> from metacross.text.bundled_corpus import bundled_corpus
     >>> entity_examples(bundled_corpus("en", "train"))["LOC"][0]
-    'Portugal'
+    'Pakistan'
     """
     counts: dict[str, Counter[str]] = {}
     for sentence in corpus:

@@ -19,6 +19,7 @@ from metacross.model.card_reading import card_of_folder, content_of_card, writte
 from metacross.model.encoder_files import first_line
 from metacross.model.hub_models import (
     DATASTORE_FILES,
+    HUB_ERRORS,
     NETWORK_ERRORS,
     PLAIN_FILES,
     check_repository,
@@ -167,7 +168,7 @@ def _upload(staged: Path, repository: str, *, private: bool, revision: str | Non
             commit_message="Push a metacross model",
             delete_patterns=[*PLAIN_FILES, *DATASTORE_FILES],
         )
-    except (*NETWORK_ERRORS, OSError, ValueError) as problem:
+    except HUB_ERRORS as problem:
         raise ModelError(_upload_problem(repository, problem)) from problem
     return str(commit.oid)
 
