@@ -14,6 +14,7 @@ PAGES = [
     "docs/how-to/low-resource.md",
     "docs/how-to/spacy.md",
     "docs/how-to/hugging-face.md",
+    "docs/how-to/share.md",
 ]
 
 

@@ -20,9 +20,13 @@ from metacross.text.writing import write_corpus
 if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation, evaluate
     from metacross.adaptation.explanation import Counterfactual, Explanation
+    from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.serving.card import write_card
+    from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
+    from metacross.serving.push import PushedModel, push
     from metacross.study.compare_studies import StudyComparison, compare_studies
     from metacross.study.plan import Study
     from metacross.study.run_study import StudyResults, run_study
@@ -41,11 +45,14 @@ __all__ = [
     "EntityPipeline",
     "Evaluation",
     "Explanation",
+    "LanguageReport",
+    "LanguageReports",
     "MetacrossError",
     "ModelError",
     "Neighbor",
     "NerModel",
     "Prediction",
+    "PushedModel",
     "RunError",
     "Score",
     "ScoreReport",
@@ -65,11 +72,14 @@ __all__ = [
     "load",
     "load_settings",
     "pipeline",
+    "push",
     "read_corpus",
     "register_pipelines",
+    "report_languages",
     "run_study",
     "score",
     "train",
+    "write_card",
     "write_corpus",
 ]
 
@@ -82,9 +92,12 @@ _LAZY = {
     "EntityPipeline": "metacross.serving.pipeline",
     "Evaluation": "metacross.adaptation.evaluation",
     "Explanation": "metacross.adaptation.explanation",
+    "LanguageReport": "metacross.adaptation.language_report",
+    "LanguageReports": "metacross.serving.language_reports",
     "Neighbor": "metacross.adaptation.prediction",
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",
+    "PushedModel": "metacross.serving.push",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",
@@ -95,8 +108,11 @@ _LAZY = {
     "load": "metacross.adaptation.ner_model",
     "pipeline": "metacross.serving.pipeline",
     "register_pipelines": "metacross.serving.pipeline",
+    "push": "metacross.serving.push",
+    "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
     "train": "metacross.training.train",
+    "write_card": "metacross.serving.card",
 }
 
 

@@ -1,6 +1,16 @@
 """The command ``check``, as a user runs it."""
 
 import json
+import shutil
+
+import pytest
+
+import metacross
+import tiny
+from metacross.model.model_card import CardContent, LanguageResult, MeanScore, card_text
+from metacross.model.model_folder import describe_model
+from metacross.study.results import StudyFolder
+from metacross.text.writing import write_corpus
 
 GOLD = "Ginebra B-LOC\n, O\n23 O\nmay O\n\nAna B-PER\nRuiz I-PER\nhabló O\n\n"
 
@@ -79,3 +89,73 @@ def test_check_compares_with_the_published_size_and_counts_document_starts(run, 
     assert "CoNLL-2003 en train" in " ".join(outcome.out.split())
     published = json.loads(run("check", write("eng.train", text), "--json").out)["files"][0]
     assert published["published"]["entities"] == 23_499
+
+
+def test_check_with_a_model_shows_how_it_sees_raw_text(run, write, trained_folder):
+    path = write("x.txt", "ana went to rome .\nbob saw oslo .\n")
+    outcome = run("check", path, "--model", trained_folder)
+    assert outcome.code == 0
+    assert "entities    not annotated" in outcome.out
+    (row,) = [
+        line.split() for line in outcome.out.splitlines() if line.strip().startswith("x.txt ")
+    ]
+    assert row[:5] == ["x.txt", "2", "Latin", "1.00", "0.0"]
+    assert "promise no F1" in outcome.out
+
+
+def test_check_with_a_model_prints_json(run, write, trained_folder):
+    raw = write("x.txt", "ana went to rome .\n" * 9)
+    labeled = write("y.conll", "ana B-PER\nwent O\nto O\nrome B-LOC\n\n")
+    outcome = run("check", raw, labeled, "--model", trained_folder, "--sentences", "4", "--json")
+    languages = json.loads(outcome.out)["languages"]
+    first, second = languages["texts"]
+    assert (first["text"], first["sentences"], first["sentences_of_text"]) == (str(raw), 4, 9)
+    assert first["f1"] is None
+    assert 0 <= second["f1"] <= 1
+    assert first["script"] == {"name": "Latin", "share": 1.0}
+    assert languages["known_f1_only"] == {}
+    assert json.loads(run("check", raw, "--json").out).keys() == {"files", "overlaps"}
+
+
+def test_check_shows_the_known_f1_of_the_card(run, write, trained_folder, tmp_path):
+    folder = tmp_path / "tiny"
+    shutil.copytree(trained_folder, folder)
+    result = LanguageResult("es", "", (1,), MeanScore(0.4, None), MeanScore(0.45, None), None)
+    text = card_text(describe_model(folder), CardContent(results=(result,)), location="tiny")
+    (folder / "README.md").write_text(text)
+    path = write("x.txt", "ana went to rome .\n")
+    outcome = run("check", path, "--model", folder)
+    assert any(line.split() == ["es", "45.0"] for line in outcome.out.splitlines())
+    assert json.loads(run("check", path, "--model", folder, "--json").out)["languages"][
+        "known_f1_only"
+    ] == {"es": 0.45}
+
+
+def test_check_describes_the_corpora_of_a_study_beside_their_f1(run, write, encoders, tmp_path):
+    for name, n_sentences, seed in (("en", 30, 0), ("dev", 12, 1), ("es", 20, 2)):
+        write_corpus(tiny.corpus(n_sentences, seed), tmp_path / f"{name}.conll")
+    study = tmp_path / "study"
+    metacross.run_study(
+        write("x.yaml", "title: One\nsystems: {ours: []}\nseeds: [1]\n"),
+        encoder=encoders["bert"],
+        set=tiny.FAST,
+        source=tmp_path / "en.conll",
+        dev=tmp_path / "dev.conll",
+        targets={"es": tmp_path / "es.conll"},
+        output=study,
+    )
+    (model,) = (study / "runs").iterdir()
+    (result,) = StudyFolder(study).results()
+    arguments = ["--model", model, "--results", study / "results.jsonl", "--json"]
+    outcome = run("check", write("x.txt", "ana went to rome .\n"), *arguments)
+    (known,) = json.loads(outcome.out)["languages"]["known"]
+    assert known["text"] == "es"
+    assert known["sentences"] == 20
+    assert known["f1"] == pytest.approx(result.f1)
+    assert 0 < known["similarity"] <= 1
+
+
+def test_check_needs_a_model_for_results(run, write):
+    outcome = run("check", write("x.txt", "ana .\n"), "--results", "x.jsonl")
+    assert outcome.code == 1
+    assert "--results: expected --model MODEL too" in outcome.err

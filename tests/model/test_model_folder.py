@@ -65,7 +65,7 @@ def test_saved_and_opened_it_predicts_the_same(trained_folder, tmp_path, adapt):
 def test_nothing_in_it_is_pickled(trained_folder):
     files = [path for path in trained_folder.rglob("*") if path.is_file()]
     suffixes = {path.suffix for path in files if path.name != ".lock"}
-    assert suffixes == {".json", ".jsonl", ".yaml", ".safetensors"}
+    assert suffixes == {".json", ".jsonl", ".yaml", ".safetensors", ".md"}
 
 
 def test_the_pretrained_weights_are_kept_once(trained_folder):

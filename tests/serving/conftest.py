@@ -1,4 +1,6 @@
-"""A tiny model that knows some names, programs that have metacross installed, and a server."""
+"""A tiny model that knows some names, programs that have metacross installed,
+a server, and a stand-in hub.
+"""
 
 import os
 import random
@@ -13,12 +15,14 @@ import torch
 import transformers
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
+from huggingface_hub import constants
 
 import metacross
 import tiny
 from live_server import Client, HeldModel, running
 from metacross.serving.options import ServerOptions
 from metacross.serving.served_model import ServedModel
+from stand_in_hub import TOKEN, StandInHub
 
 ROOT = Path(__file__).parents[2]
 CHINESE = {
@@ -148,3 +152,16 @@ def held_model(model) -> HeldModel:
 @pytest.fixture
 def held_served(held_model) -> ServedModel:
     return ServedModel("held", "0", lambda: held_model)
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """A stand-in hub that ``huggingface_hub`` talks to instead of the real one."""
+    with StandInHub() as stand_in:
+        template = f"{stand_in.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "ENDPOINT", stand_in.endpoint)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        yield stand_in

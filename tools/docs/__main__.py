@@ -20,6 +20,7 @@ PAGES_WITH_OUTPUT = (
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "how-to" / "spacy.md",
     ROOT / "docs" / "how-to" / "hugging-face.md",
+    ROOT / "docs" / "how-to" / "share.md",
 )
 
 

@@ -15,6 +15,7 @@ from metacross.adaptation.prediction import Neighbor, Prediction, SentencePredic
 from metacross.adaptation.sentence_adapter import EngineName, Progress, SentenceAdapter
 from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
+from metacross.model.hub_models import find_model
 from metacross.model.model_folder import ModelParts, load_model, save_model
 from metacross.settings import Settings, settings_with
 from metacross.text.language_codes import checked_language
@@ -47,8 +48,14 @@ class NerModel:
     Use a model in one thread at a time: adaptation replaces parts of the network while it runs.
     """
 
-    def __init__(self, parts: ModelParts, *, engine: EngineName = "fast") -> None:
+    def __init__(
+        self, parts: ModelParts, *, engine: EngineName = "fast", location: str | None = None
+    ) -> None:
         self.parts = parts
+        self.location = location
+        """Where it was loaded from, ``hub:OWNER/NAME@COMMIT`` for a model of the hub; None if it
+        was trained in this process.
+        """
         self.tagger = parts.tagger
         self.settings = parts.settings
         self._engine: EngineName = engine
@@ -255,8 +262,8 @@ class NerModel:
     def _adapter(self) -> SentenceAdapter:
         if self.parts.datastore is None:
             raise ModelError(
-                "a fine-tuned model has no source sentences to adapt to; "
-                "use it without adaptation (adapt=False, --no-adapt)"
+                "the model has no source sentences to adapt to: it is fine-tuned, or was shared "
+                "without them; use it without adaptation (adapt=False, --no-adapt)"
             )
         return SentenceAdapter(
             self.tagger, self.settings, self.parts.datastore, engine=self._engine
@@ -279,8 +286,9 @@ def load(
     engine: EngineName = "fast",
     **overrides: Mapping[str, Any],
 ) -> NerModel:
-    """Load a model from its folder.
+    """Load a model from its folder, or from the Hugging Face hub: ``hub:OWNER/NAME@COMMIT``.
 
+    Without ``@COMMIT`` the newest version is loaded; :attr:`NerModel.location` says which it was.
     ``overrides`` change how it adapts or is fine-tuned, by groups of settings:
     ``load("models/en", adaptation={"learning_rate": 3e-5}, retrieval={"neighbors": 4})``.
     ``engine="textbook"`` adapts by the reference loop: same results, slower.
@@ -291,7 +299,9 @@ def load(
         _check_changeable(saved, settings)
         return settings
 
-    return NerModel(load_model(folder, device=device, change=change), engine=engine)
+    found = find_model(folder)
+    parts = load_model(found.folder, device=device, change=change)
+    return NerModel(parts, engine=engine, location=found.location)
 
 
 def _check_changeable(before: Settings, after: Settings) -> None:

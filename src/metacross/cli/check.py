@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from metacross.cli import output
+from metacross.cli.language_table import language_reports_json, show_language_reports
+from metacross.cli.model_options import DeviceOption, load_model
 from metacross.cli.options import CorpusReader, JsonOption, with_read_options
-from metacross.errors import MetacrossError
+from metacross.errors import MetacrossError, SettingsError
 from metacross.text.corpus_summary import CorpusOverlap, CorpusSummary, overlaps, summarize
 from metacross.text.known_datasets import KnownDataset
+from metacross.text.sentence import Corpus
+
+if TYPE_CHECKING:
+    from metacross.serving.language_reports import LanguageReports
 
 
 @with_read_options
 def check_command(
     files: Annotated[list[str], typer.Argument(help="Corpora: files or hub:NAME@SPLIT.")],
     *,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Also show how this model sees the texts; gold labels are not needed."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="results.jsonl of a study: languages with a known F1 to compare with."),
+    ] = None,
+    sentences: Annotated[
+        int, typer.Option(min=1, help="With --model: sentences of each text to look at.")
+    ] = 200,
+    device: DeviceOption = "auto",
     reader: CorpusReader,
     as_json: JsonOption = False,
 ) -> None:
@@ -26,7 +45,13 @@ def check_command(
 
     For known data sets the published sizes are shown too. Of several corpora, shared sentences
     and different entity types are shown.
+
+    With --model it shows, by text, the script, word pieces, the similarity of the nearest source
+    sentences, the words that adaptation changes and the confidence, beside languages with a known
+    F1. It promises no F1.
     """
+    if results is not None and model is None:
+        raise SettingsError("--results: expected --model MODEL too")
     corpora, errors = [], []
     for file in files:
         try:
@@ -34,17 +59,38 @@ def check_command(
         except MetacrossError as error:
             errors.append(error)
     summaries, corpus_overlaps = [summarize(corpus) for corpus in corpora], overlaps(corpora)
+    reports = None
+    if model is not None and corpora:
+        reports = _language_reports(model, corpora, results, sentences, device)
     if as_json:
-        output.show_json(_check_json(summaries, corpus_overlaps))
+        languages = {"languages": language_reports_json(reports, str(model))} if reports else {}
+        output.show_json(_check_json(summaries, corpus_overlaps) | languages)
     else:
         for summary in summaries:
             _show_summary(summary)
         for overlap in corpus_overlaps:
             _show_overlap(overlap)
+        if reports is not None:
+            show_language_reports(reports, str(model))
     for file_error in errors:
         output.show_error(file_error)
     if errors:
         raise typer.Exit(1)
+
+
+def _language_reports(
+    model: str, corpora: list[Corpus], results: Path | None, sentences: int, device: str
+) -> LanguageReports:
+    from metacross.cli.progress import counting
+    from metacross.serving.language_reports import report_languages
+
+    return report_languages(
+        load_model(model, device=device, overrides=None),
+        corpora,
+        results=results,
+        max_sentences=sentences,
+        progress=counting,
+    )
 
 
 def _check_json(

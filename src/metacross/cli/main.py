@@ -10,6 +10,7 @@ import typer
 
 import metacross
 from metacross.cli import output
+from metacross.cli.card import card_command
 from metacross.cli.check import check_command
 from metacross.cli.compare import compare_command
 from metacross.cli.convert import convert_command
@@ -19,6 +20,7 @@ from metacross.cli.experiment import experiment_command
 from metacross.cli.fine_tune import fine_tune_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
+from metacross.cli.push import push_command
 from metacross.cli.score import score_command
 from metacross.cli.serve import serve_command
 from metacross.cli.train import train_command
@@ -44,6 +46,8 @@ app.command("fine-tune")(fine_tune_command)
 app.command("experiment")(experiment_command)
 app.command("compare")(compare_command)
 app.command("serve")(serve_command)
+app.command("card")(card_command)
+app.command("push")(push_command)
 
 
 def _show_version(requested: bool) -> None:

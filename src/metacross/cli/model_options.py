@@ -24,7 +24,9 @@ class Engine(str, Enum):
     TEXTBOOK = "textbook"
 
 
-ModelArgument: TypeAlias = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
+ModelArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model folder, or hub:OWNER/NAME@COMMIT.")
+]
 DeviceOption: TypeAlias = Annotated[str, typer.Option("--device", help="cuda, mps, cpu or auto.")]
 EngineOption: TypeAlias = Annotated[
     Engine, typer.Option("--engine", help="How to adapt: same results, textbook is slower.")
@@ -43,7 +45,10 @@ def load_model(
     """Load a model with the values of ``--set``."""
     from metacross.adaptation.ner_model import load
 
-    return load(folder, device=device, engine=engine.value, **parse_overrides(overrides or ()))
+    model = load(folder, device=device, engine=engine.value, **parse_overrides(overrides or ()))
+    if model.location is not None and model.location != folder:
+        output.show_note(f"Loaded {model.location}; write this to get the same model again.")
+    return model
 
 
 def show_adaptation_notes(model: NerModel, engine: Engine) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, from_numpy
 
 from metacross.errors import ModelError
+from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.encoder import (
     Encoder,
     load_encoder,
@@ -23,9 +24,11 @@ from metacross.model.encoder import (
     save_network,
     sentence_pooling,
 )
+from metacross.model.model_card import CARD, ModelDescription, card_text
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
 from metacross.model.tokenizer import check_vocabulary, load_tokenizer
+from metacross.model.training_facts import TrainingFacts, facts_from_json
 from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
@@ -34,12 +37,15 @@ from metacross.text.word_grouping import WordGrouper
 from metacross.text.writing import write_corpus
 
 FORMAT = 1
-_MARK = "metacross.json"  # written last: a folder with it is complete
+MARK = "metacross.json"  # written last: a folder with it is complete
+SOURCE = "source.jsonl"
 _VECTORS, _PRETRAINED, _SENTENCE_ENCODER = (
     "source_vectors.safetensors",
     "pretrained.safetensors",
     "sentence_encoder",
 )
+SOURCE_FILES = (SOURCE, _VECTORS, _PRETRAINED)
+"""What adaptation needs, besides the folder of another sentence encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +70,22 @@ class Datastore:
 
 @dataclass(frozen=True, slots=True)
 class ModelParts:
-    """The parts of a model; ``datastore`` is None if it cannot adapt, as after fine-tuning."""
+    """The parts of a model; ``datastore`` is None if it cannot adapt, as after fine-tuning.
+
+    ``facts`` are about its training; None if they are unknown.
+    """
 
     tagger: Tagger
     settings: Settings
     datastore: Datastore | None
     adapts: bool
+    facts: TrainingFacts | None = None
+
+    @property
+    def description(self) -> ModelDescription:
+        """What the model card is written from."""
+        labels, has_datastore = self.tagger.tag_set.labels, self.datastore is not None
+        return ModelDescription(labels, self.adapts, has_datastore, self.settings, self.facts)
 
 
 def save_model(parts: ModelParts, folder: str | Path) -> None:
@@ -83,15 +99,15 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         _write_parts(parts, unfinished)
-        (folder / _MARK).unlink(missing_ok=True)
+        _write_card(parts, folder, unfinished)
+        (folder / MARK).unlink(missing_ok=True)
         for file in sorted(unfinished.iterdir()):
             if file.is_dir():
                 shutil.rmtree(folder / file.name, ignore_errors=True)
             file.replace(folder / file.name)
-        mark = {"format": FORMAT, "labels": parts.tagger.tag_set.labels, "adapts": parts.adapts}
-        marked = unfinished / _MARK
-        marked.write_text(json.dumps(mark, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        marked.replace(folder / _MARK)
+        marked = unfinished / MARK
+        marked.write_text(mark_text(parts.description), encoding="utf-8")
+        marked.replace(folder / MARK)
     except (OSError, SafetensorError) as problem:
         raise ModelError(f"{folder}: the model cannot be written: {problem}") from problem
     finally:
@@ -104,7 +120,7 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
     datastore = parts.datastore
     if datastore is None:
         return
-    write_corpus(datastore.source, folder / "source.jsonl")
+    write_corpus(datastore.source, folder / SOURCE)
     save_file({"vectors": from_numpy(datastore.vectors)}, folder / _VECTORS)
     if datastore.pretrained is not None:
         save_file(dict(datastore.pretrained), folder / _PRETRAINED)
@@ -112,6 +128,44 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
         save_network(
             datastore.outside.network, datastore.outside.tokenizer, folder / _SENTENCE_ENCODER
         )
+
+
+def _write_card(parts: ModelParts, folder: Path, unfinished: Path) -> None:
+    """Write a new card with the licenses and notes of the folder's; leave a README that somebody
+    else wrote, or that cannot be read, as it is.
+    """
+    try:
+        existing = card_of_folder(folder)
+        content = content_of_card(existing or "")
+    except ModelError:
+        return
+    if existing is not None and not written_by_metacross(existing):
+        return
+    content = replace(content, results=())  # they may be of other weights
+    text = card_text(parts.description, content, location=folder.resolve().name)
+    (unfinished / CARD).write_text(text, encoding="utf-8")
+
+
+def mark_text(model: ModelDescription) -> str:
+    """The text of ``metacross.json``."""
+    mark: dict[str, Any] = {"format": FORMAT, "labels": model.labels, "adapts": model.adapts}
+    if model.facts is not None:
+        mark["training"] = model.facts.model_dump(mode="json")
+    return json.dumps(mark, indent=2, ensure_ascii=False) + "\n"
+
+
+def describe_model(folder: str | Path) -> ModelDescription:
+    """What a model folder says of itself, without loading its weights."""
+    folder = Path(folder)
+    mark = _mark(folder)
+    has_datastore = (folder / SOURCE).exists()
+    return ModelDescription(
+        labels=tuple(mark["labels"]),
+        adapts=bool(mark["adapts"]) and has_datastore,
+        has_datastore=has_datastore,
+        settings=_settings(folder, "auto"),
+        facts=facts_from_json(mark.get("training")),
+    )
 
 
 def load_model(
@@ -131,19 +185,21 @@ def load_model(
     tag_set = TagSet(tuple(mark["labels"]))
     if tag_set.tags != tags:
         raise ModelError(
-            f"{folder}: expected the tags {', '.join(tag_set.tags)} of {_MARK}, "
+            f"{folder}: expected the tags {', '.join(tag_set.tags)} of {MARK}, "
             f"found {', '.join(tags)} in config.json"
         )
     tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
-    datastore = _datastore(folder, tagger, settings) if (folder / "source.jsonl").exists() else None
+    datastore = _datastore(folder, tagger, settings) if (folder / SOURCE).exists() else None
     if datastore is not None and settings.encoder.words != saved.encoder.words:
         _check_same_words(datastore.source, saved, tagger, folder)
-    return ModelParts(tagger, settings, datastore, bool(mark["adapts"]) and datastore is not None)
+    adapts = bool(mark["adapts"]) and datastore is not None
+    facts = facts_from_json(mark.get("training"))
+    return ModelParts(tagger, settings, datastore, adapts, facts)
 
 
 def is_model_folder(folder: str | Path) -> bool:
     """Whether a folder holds a complete model."""
-    return (Path(folder) / _MARK).exists()
+    return (Path(folder) / MARK).exists()
 
 
 def model_files(folder: str | Path) -> list[Path]:
@@ -156,7 +212,7 @@ def model_files(folder: str | Path) -> list[Path]:
     paths = [*folder.iterdir(), *(folder / _SENTENCE_ENCODER).glob("*")]
     files = {path.relative_to(folder) for path in paths if path.is_file()}
     visible = sorted(file for file in files if not file.name.startswith("."))
-    return sorted(visible, key=lambda file: file.name == _MARK)
+    return sorted(visible, key=lambda file: file.name == MARK)
 
 
 def saved_labels(folder: str | Path) -> tuple[str, ...]:
@@ -170,10 +226,10 @@ def _mark(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder}: expected a model folder, found {found}")
     if not is_model_folder(folder):
         hint = "; its training is not finished" if (folder / "training").exists() else ""
-        raise ModelError(f"{folder}: expected {_MARK} in the model folder, found none{hint}")
-    mark = _read(folder / _MARK, json.loads)
+        raise ModelError(f"{folder}: expected {MARK} in the model folder, found none{hint}")
+    mark = _read(folder / MARK, json.loads)
     if not isinstance(mark, dict) or not {"format", "labels", "adapts"} <= mark.keys():
-        raise ModelError(f"{folder / _MARK}: expected format, labels and adapts, found {mark!r}")
+        raise ModelError(f"{folder / MARK}: expected format, labels and adapts, found {mark!r}")
     if mark["format"] != FORMAT:
         raise ModelError(
             f"{folder}: expected a model of format {FORMAT}, found {mark['format']}; "
@@ -214,7 +270,7 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSO
 
 
 def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
-    source = read_corpus(folder / "source.jsonl")
+    source = read_corpus(folder / SOURCE)
     vectors: Vectors = _tensors(folder / _VECTORS)["vectors"].numpy()
     if len(vectors) != len(source):
         raise ModelError(

@@ -240,6 +240,17 @@ class StudyFolder:
         return self.folder / "corpora" / f"{digest[:16]}.jsonl"
 
 
+def results_in_file(path: Path) -> list[Result]:
+    """The results in a file with a line of JSON for each, such as ``results.jsonl``."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError) as problem:
+        raise DataError(f"{path}: cannot be read: {problem}") from None
+    if not lines:
+        raise DataError(f"{path}: expected results of a study, found an empty file")
+    return [_parsed_result(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+
+
 def _parsed_result(line: str, place: str) -> Result:
     try:
         return Result.model_validate_json(line)

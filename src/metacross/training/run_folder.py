@@ -71,12 +71,11 @@ class RunFolder:
             return
         if any(self.folder.glob("*.safetensors")):
             raise RunError(f"{self.folder}: expected an empty folder, found a model")
-        packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
         self._write(
             {
                 "recipe": settings.model_dump(mode="json"),
                 "ingredients": dict(ingredients),
-                "versions": {name: version(name) for name in packages},
+                "versions": package_versions(),
                 "python": platform.python_version(),
                 "machine": f"{platform.system()} {platform.machine()}",
                 "begun": _now(),
@@ -149,6 +148,12 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
         group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
         for group, values in settings.model_dump(mode="json").items()
     }
+
+
+def package_versions() -> dict[str, str]:
+    """The versions of the packages that a training depends on."""
+    packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
+    return {name: version(name) for name in packages}
 
 
 def corpus_digest(corpus: Corpus) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import platform
 import random
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
@@ -29,6 +31,7 @@ from metacross.model.model_folder import (
 )
 from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer
+from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
 from metacross.settings import Recipe, Settings, load_settings, settings_with
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
@@ -37,13 +40,14 @@ from metacross.training.batch_training import fine_tuning_settings, mini_batch_s
 from metacross.training.callbacks import Callback, JsonLog
 from metacross.training.checkpoints import (
     Checkpoints,
+    History,
     TrainingState,
     load_weights,
     read_tensors,
 )
 from metacross.training.loop import LoopSettings, Step, run
 from metacross.training.meta_training import maml_step
-from metacross.training.run_folder import RunFolder, corpus_digest
+from metacross.training.run_folder import RunFolder, corpus_digest, package_versions
 from metacross.training.tasks import pseudo_tasks
 
 
@@ -115,16 +119,13 @@ def _train(
     def validate() -> float:
         return f1_of(label(dev), dev)
 
-    parts = ModelParts(tagger, settings, datastore, adapts=settings.run.method == "meta")
-    return _run(
-        parts,
-        examples,
-        _step(tagger, examples, datastore, settings, adam),
-        TrainingState(tagger.trainable, adam),
-        run_folder,
-        validate,
-        callbacks,
-    )
+    source_facts = CorpusFacts.of(source, digests["source corpus"])
+    dev_facts = CorpusFacts.of(dev, digests["dev corpus"])
+    facts = facts_of_training(settings.encoder.name, source=source_facts, dev=dev_facts)
+    parts = ModelParts(tagger, settings, datastore, settings.run.method == "meta", facts)
+    step = _step(tagger, examples, datastore, settings, adam)
+    state = TrainingState(tagger.trainable, adam)
+    return _run(parts, examples, step, state, run_folder, validate, callbacks)
 
 
 def fine_tune(
@@ -172,9 +173,9 @@ def _fine_tune(
 ) -> NerModel:
     check_writable(Path(folder))
     run_folder = RunFolder(folder)
+    digest = corpus_digest(subset)
     run_folder.start(
-        settings,
-        {"target corpus": corpus_digest(subset), "model": weights_digest(model.tagger.network)},
+        settings, {"target corpus": digest, "model": weights_digest(model.tagger.network)}
     )
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
@@ -188,7 +189,9 @@ def _fine_tune(
     adam = Adam(tagger.trainable, settings.optimizer)
     examples = tagger.examples(subset)
     step = mini_batch_step(tagger, examples, settings, adam)
-    parts = ModelParts(tagger, settings, datastore=None, adapts=False)
+    before = model.parts.facts or facts_of_training(settings.encoder.name)
+    facts = before.model_copy(update={"fine_tuned_on": CorpusFacts.of(subset, digest)})
+    parts = ModelParts(tagger, settings, datastore=None, adapts=False, facts=facts)
     state = TrainingState(tagger.trainable, adam)
     return _run(parts, examples, step, state, run_folder, None, callbacks)
 
@@ -234,8 +237,19 @@ def _run(
             )
         load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
         run_folder.finish(history)
+        parts = replace(parts, facts=parts.facts and _with_outcome(parts.facts, history))
         save_model(parts, run_folder.folder)
     return NerModel(parts)
+
+
+def _with_outcome(facts: TrainingFacts, history: History) -> TrainingFacts:
+    outcome = {
+        "dev_f1": history.best_f1,
+        "seconds": round(history.seconds, 1),
+        "versions": package_versions(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+    return facts.model_copy(update=outcome)
 
 
 def _step(
