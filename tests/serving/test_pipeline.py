@@ -203,8 +203,10 @@ def test_a_saved_pipeline_has_the_files_of_the_model_and_no_code(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files but the recipe, in which the device of a loaded model is ``auto``."""
-    files = [path for path in folder.iterdir() if path.name != "recipe.yaml"]
+    """All files but the recipe, in which the device of a loaded model is ``auto``, and the card,
+    which names its folder.
+    """
+    files = [path for path in folder.iterdir() if path.name not in ("recipe.yaml", "README.md")]
     return {path.name: path.read_bytes() for path in files}
 
 

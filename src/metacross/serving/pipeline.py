@@ -198,7 +198,7 @@ class EntityPipeline(transformers.Pipeline):
         """Refused: the model folder contains the labeled source sentences."""
         raise ModelError(
             "push_to_hub: refused, because the folder of a model contains its labeled source "
-            "sentences; save the model and check their license first"
+            "sentences; use metacross.push, which asks for their license"
         )
 
 
