@@ -38,7 +38,7 @@ def test_no_request_made_from_the_schema_is_a_server_error(served):
         for operation in schema.get_all_operations():
 
             @hypothesis.settings(
-                max_examples=40,
+                max_examples=25,
                 deadline=None,
                 database=None,
                 derandomize=True,
