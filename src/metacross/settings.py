@@ -96,8 +96,18 @@ class RetrievalSettings(SettingsGroup):
     )
 
 
+InnerOptimizer: TypeAlias = Literal["adam", "normalized", "sgd"]
+"""The optimizer of the few steps on a support set."""
+_INNER_OPTIMIZERS = (
+    "adam; normalized: each weight's gradient divided by its root mean square; sgd: the gradient"
+)
+
+
 class OptimizerSettings(SettingsGroup):
-    """Adam, in the inner and outer loop, in adaptation and in fine-tuning."""
+    """Adam, in the inner and outer loop, in adaptation and in fine-tuning.
+
+    ``epsilon``, ``weight_decay`` and ``clip_norm`` hold for the other inner optimizers too.
+    """
 
     bias_correction: bool = Field(True, description="as in the Adam paper")
     epsilon: float = Field(1e-8, gt=0, description="added to the denominator")
@@ -125,6 +135,9 @@ class MetaSettings(SettingsGroup):
     steps: int = Field(3_000, ge=1, description="number of meta-updates")
     tasks_per_step: int = Field(32, ge=1, description="tasks whose gradients are summed")
     inner_steps: int = Field(2, ge=1, description="n: updates on the support")
+    inner_optimizer: InnerOptimizer = Field(
+        "adam", description=f"optimizer of these updates: {_INNER_OPTIMIZERS}"
+    )
     inner_learning_rate: float = Field(3e-5, gt=0, description="alpha")
     outer_learning_rate: float = Field(3e-5, gt=0, description="beta")
 
@@ -141,6 +154,9 @@ class AdaptationSettings(SettingsGroup):
     """What happens before a foreign sentence is labeled."""
 
     steps: int = Field(1, ge=1, description="updates on the neighbors")
+    optimizer: InnerOptimizer = Field(
+        "adam", description=f"optimizer of these updates: {_INNER_OPTIMIZERS}"
+    )
     learning_rate: float = Field(1e-5, gt=0, description="gamma")
     max_weight: float = Field(
         0.0, ge=0, description="weight of the largest loss among a sentence's words"

@@ -1,14 +1,15 @@
-"""Adam in the variants of the paper and of its released code, and learning-rate schedules."""
+"""The optimizers of the paper and of its released code, and learning-rate schedules."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from metacross.settings import OptimizerSettings, ScheduleSettings
+from metacross.settings import InnerOptimizer, OptimizerSettings, ScheduleSettings
 
 _BETA_1, _BETA_2 = 0.9, 0.999  # of the Adam paper
 
@@ -60,6 +61,50 @@ class Adam:
             self._mean[name].copy_(state[f"mean.{name}"])
             self._square[name].copy_(state[f"square.{name}"])
         self.steps = int(state["steps"])
+
+
+class Descent:
+    """Gradient descent without memory of earlier steps.
+
+    With ``normalized``, a gradient is divided by its root mean square: the step of each weight has
+    the size of Adam's first one, but is still a multiple of its gradient.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings, *, normalized: bool
+    ) -> None:
+        self._weights = [weight.detach() for weight in weights.values()]
+        self._settings = settings
+        self._normalized = normalized
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
+        """Take a step against the gradients, given in the order of the weights."""
+        settings = self._settings
+        for weight, gradient in zip(self._weights, gradients, strict=True):
+            gradient = clipped(gradient, settings.clip_norm)
+            size = learning_rate
+            if self._normalized:
+                size /= gradient.square().mean().sqrt().item() + settings.epsilon
+            if settings.weight_decay and weight.dim() > 1:
+                weight.mul_(1 - learning_rate * settings.weight_decay)
+            weight.sub_(gradient, alpha=size)
+
+
+class Optimizer(Protocol):
+    """Updates weights in place."""
+
+    def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
+        """Take a step against the gradients, given in the order of the weights."""
+
+
+def inner_optimizer(
+    name: InnerOptimizer, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings
+) -> Optimizer:
+    """A new optimizer for a few steps on a support set."""
+    if name == "adam":
+        return Adam(weights, settings)
+    return Descent(weights, settings, normalized=name == "normalized")
 
 
 class FreshAdam:

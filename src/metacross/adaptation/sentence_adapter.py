@@ -167,6 +167,7 @@ class SentenceAdapter:
                 learning_rate=adaptation.learning_rate,
                 max_weight=adaptation.max_weight,
                 optimizer=self._settings.optimizer,
+                optimizer_name=adaptation.optimizer,
             ),
             dropout(self._tagger, enabled=False),
         ):
