@@ -156,14 +156,20 @@ class GradientCache:
         slots = [torch.cat([self._slots[position] for position in support]) for support in supports]
         return pad_sequence(slots, batch_first=True)
 
-    def matrix(self, name: str, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of a linear layer's weight, for pieces in these slots.
+    def inputs(self, name: str, slots: Tensor) -> Tensor:
+        """The inputs of a linear layer's weight for pieces in these slots.
 
-        *Shape:* (supports, pieces, in) and (supports, pieces, out).
+        *Shape:* (supports, pieces), result (supports, pieces, in).
         """
-        layout = self._known_layout
-        inputs = functional.embedding(slots, self._pool.inputs[layout.input_of[name]])
-        return inputs, functional.embedding(slots, self._pool.deltas[name])
+        return functional.embedding(slots, self._pool.inputs[self.input_name(name)])
+
+    def deltas(self, name: str, slots: Tensor) -> Tensor:
+        """Likewise the gradients at its outputs. *Shape:* result (supports, pieces, out)."""
+        return functional.embedding(slots, self._pool.deltas[name])
+
+    def input_name(self, name: str) -> str:
+        """The name under which the inputs of a matrix are stored: layers can share them."""
+        return self._known_layout.input_of[name]
 
     def has_matrix(self, name: str) -> bool:
         """Whether a linear layer reads the pieces of the sentences."""
@@ -199,10 +205,14 @@ class GradientCache:
         return dict(zip(widths, parts, strict=True))
 
     @property
+    def matrix_names(self) -> list[str]:
+        """The names of matrices with gradients."""
+        return [*dict.fromkeys((*self._known_layout.deltas, *self._known_layout.shared))]
+
+    @property
     def weight_names(self) -> list[str]:
         """The names of matrices and vectors with gradients."""
-        layout = self._known_layout
-        return [*dict.fromkeys((*layout.deltas, *layout.shared, *layout.vectors))]
+        return [*self.matrix_names, *self._known_layout.vectors]
 
     @property
     def _known_layout(self) -> _Layout:

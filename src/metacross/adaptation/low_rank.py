@@ -12,8 +12,9 @@ import contextlib
 import itertools
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -81,7 +82,7 @@ def support_gradients(trace: LayerTrace, support_sizes: Sequence[int]) -> Suppor
 
 
 @dataclass(frozen=True, slots=True)
-class _Correction:
+class Correction:
     """What one step subtracts from a matrix.
 
     *Shape:* (tasks, pieces, in), (tasks, pieces, out), (tasks, 1, 1).
@@ -100,7 +101,8 @@ class LowRankWeights:
 
     n_tasks: int
     decay: float
-    corrections: Mapping[str, Sequence[_Correction]]
+    corrections: Callable[[str], Sequence[Correction]]
+    """The corrections of a matrix, one for each step so far."""
     vectors: Mapping[str, Tensor]
 
     def of_rows(self, task_of_row: Sequence[int]) -> LowRankWeights:
@@ -108,25 +110,35 @@ class LowRankWeights:
         n_rows = len(task_of_row) // self.n_tasks
         if [*task_of_row] == [task for task in range(self.n_tasks) for _ in range(n_rows)]:
             return self  # the same number of rows for each task, in order
-        if not self.corrections and not self.vectors:
-            return LowRankWeights(len(task_of_row), self.decay, {}, {})
-        selected: dict[int, Tensor] = {}
+        inputs_of_rows = _LastResults()
 
         def rows(part: Tensor) -> Tensor:
-            if id(part) not in selected:
-                tasks = torch.tensor(task_of_row, device=part.device)
-                selected[id(part)] = part.index_select(0, tasks)
-            return selected[id(part)]
+            return part.index_select(0, torch.tensor(task_of_row, device=part.device))
 
-        return LowRankWeights(
-            len(task_of_row),
-            self.decay,
-            {
-                name: [_Correction(rows(c.inputs), rows(c.deltas), rows(c.scales)) for c in parts]
-                for name, parts in self.corrections.items()
-            },
-            {name: rows(vector) for name, vector in self.vectors.items()},
-        )
+        def corrections(name: str) -> list[Correction]:
+            return [
+                Correction(inputs_of_rows.of(c.inputs, rows), rows(c.deltas), rows(c.scales))
+                for c in self.corrections(name)
+            ]
+
+        vectors = {name: rows(vector) for name, vector in self.vectors.items()}
+        return LowRankWeights(len(task_of_row), self.decay, corrections, vectors)
+
+
+class _LastResults:
+    """What was computed of the last few tensors: layers that follow each other share inputs."""
+
+    def __init__(self, n: int = 8) -> None:
+        self._results: deque[tuple[weakref.ref[Tensor], Tensor]] = deque(maxlen=n)
+
+    def of(self, tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+        """The result of ``compute``, from memory if it is there."""
+        for reference, result in self._results:
+            if reference() is tensor:
+                return result
+        result = compute(tensor)
+        self._results.append((weakref.ref(tensor), result))
+        return result
 
 
 class LowRankSteps:
@@ -144,28 +156,39 @@ class LowRankSteps:
 
     def first(self, n_tasks: int) -> LowRankWeights:
         """The original weights, for each task."""
-        return LowRankWeights(n_tasks, 1.0, {}, {})
+        return LowRankWeights(n_tasks, 1.0, lambda _name: (), {})
 
     @torch.no_grad()
     def after(
-        self, weights: LowRankWeights, gradients: SupportGradients, learning_rate: float
+        self,
+        weights: LowRankWeights,
+        gradients: SupportGradients,
+        learning_rate: float,
+        *,
+        keep: bool,
     ) -> LowRankWeights:
-        """The weights after one more step."""
+        """The weights after one more step. With ``keep`` the new corrections are computed once and
+        kept, otherwise again whenever a layer needs them, which takes less memory.
+        """
         decay = 1 - learning_rate * self._settings.weight_decay
-        corrections = {
-            name: [_Correction(c.inputs, c.deltas, c.scales * decay) for c in parts]
-            for name, parts in weights.corrections.items()
-        }
-        grams: dict[int, Tensor] = {}
-        for name, (inputs, deltas) in gradients.matrices.items():
-            gram = grams.get(id(inputs))
-            if gram is None:
-                gram = grams[id(inputs)] = torch.bmm(inputs, inputs.mT)  # (tasks, pieces, pieces)
+        grams = _LastResults()
+
+        def added(name: str) -> Correction:
+            inputs, deltas = gradients.matrices[name]
+            gram = grams.of(inputs, lambda inputs: torch.bmm(inputs, inputs.mT))
             norms = _norms(gram, deltas) / gradients.sizes
             n_elements = self._trainable[name].numel()
             sizes = self._step_sizes(norms, n_elements, learning_rate) / gradients.sizes
-            correction = _Correction(inputs, deltas, sizes[:, None, None])
-            corrections[name] = [*corrections.get(name, ()), correction]
+            return Correction(inputs, deltas, sizes[:, None, None])
+
+        kept = {name: added(name) for name in gradients.matrices} if keep else {}
+
+        def corrections(name: str) -> list[Correction]:
+            earlier = [replace(c, scales=c.scales * decay) for c in weights.corrections(name)]
+            if name not in gradients.matrices:
+                return earlier
+            return [*earlier, kept[name] if keep else added(name)]
+
         vectors = {
             name: self._changed(self._vector(name, weights), gradient, learning_rate)
             for name, gradient in gradients.vectors.items()
@@ -256,7 +279,7 @@ class _Active:
     def __init__(self, weights: LowRankWeights) -> None:
         self._weights = weights
         self._last_input: weakref.ref[Tensor] | None = None
-        self._products: dict[int, Tensor] = {}
+        self._similarities = _LastResults()
 
     def multiplied(self, x: Tensor, name: str, trainable: Mapping[str, nn.Parameter]) -> Tensor:
         """Multiply the pieces of each row by the weights of its task.
@@ -272,24 +295,24 @@ class _Active:
             result = result * weights.decay
         shape = result.shape
         by_task = result.reshape(n_tasks, -1, shape[-1])
-        for correction in weights.corrections.get(name, ()):
-            similarities = self._similarities(x, correction.inputs)
+        for correction in weights.corrections(name):
+            similarities = self._similarities_to(x, correction.inputs)
             by_task = torch.baddbmm(
                 by_task, similarities * correction.scales, correction.deltas, alpha=-1
             )
         return by_task.view(shape)
 
-    def _similarities(self, x: Tensor, inputs: Tensor) -> Tensor:
+    def _similarities_to(self, x: Tensor, inputs: Tensor) -> Tensor:
         """*Shape:* (rows, pieces, in) and (tasks, support pieces, in), result
         (tasks, pieces of its rows, support pieces).
         """
         if self._last_input is None or self._last_input() is not x:
             self._last_input = weakref.ref(x)
-            self._products = {}
-        if id(inputs) not in self._products:
-            by_task = x.reshape(len(inputs), -1, x.shape[-1])
-            self._products[id(inputs)] = torch.bmm(by_task, inputs.mT)
-        return self._products[id(inputs)]
+            self._similarities = _LastResults()
+        return self._similarities.of(
+            inputs,
+            lambda inputs: torch.bmm(x.reshape(len(inputs), -1, x.shape[-1]), inputs.mT),
+        )
 
     def vector(self, name: str, trainable: Mapping[str, nn.Parameter], x: Tensor) -> Tensor:
         """A bias or the weights of a norm, shaped to be used on ``x``: (rows, ..., width)."""

@@ -29,7 +29,7 @@ from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 from metacross.training.tasks import MetaGradient, TaskExamples
 
-_GROUP_PIECES = 2_048  # pieces of supports that go through the network together
+_GROUP_PIECES = 1_024  # pieces of supports that go through the network together
 
 
 def can_learn_side_by_side(tagger: Tagger, settings: Settings) -> bool:
@@ -108,7 +108,7 @@ class LowRankLearner:
             with self._layers.using(weights.of_rows(task_of_row)):
                 trace = self._record(supports)
             gradients = support_gradients(trace, support_sizes)
-            weights = self._steps.after(weights, gradients, learning_rate)
+            weights = self._steps.after(weights, gradients, learning_rate, keep=True)
         return weights
 
     def _query_batches(self, group: Sequence[TaskExamples]) -> list[list[int]]:
