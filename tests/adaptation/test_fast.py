@@ -218,7 +218,7 @@ def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
 @pytest.mark.parametrize(
     ("override", "reason"),
     [
-        ("adaptation.steps=2", "adaptation.steps is more than 1"),
+        ("adaptation.steps=2", "adaptation.steps is more than 1 and adaptation.optimizer is adam"),
         ("adaptation.dropout=true", "adaptation.dropout is on"),
     ],
 )

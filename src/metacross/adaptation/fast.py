@@ -60,7 +60,10 @@ class FastEngine:
     def __init__(self, tagger: Tagger, settings: Settings, *, memory_bytes: int) -> None:
         self._tagger = tagger
         self.gradient_cache = GradientCache(
-            tagger, max_weight=settings.adaptation.max_weight, memory_bytes=memory_bytes
+            tagger,
+            max_weight=settings.adaptation.max_weight,
+            memory_bytes=memory_bytes,
+            with_norms=settings.adaptation.optimizer != "adam",
         )
         groups = AdamGroups if settings.adaptation.optimizer == "adam" else LowRankGroups
         self._groups: AdaptedGroups = groups(tagger, settings, self.gradient_cache)

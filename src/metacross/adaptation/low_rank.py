@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Generic, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,27 @@ from torch.nn import functional
 
 from metacross.adaptation.gradient_recorder import LayerTrace, TraceableLayer, UnsupportedLayer
 from metacross.settings import InnerOptimizer, OptimizerSettings
+
+_T = TypeVar("_T")
+SquaredNorms: TypeAlias = Callable[[str, Tensor, Tensor], Tensor]
+"""The squared norms of the gradients ``deltas.mT @ inputs`` of a matrix, given its name, inputs and
+deltas. *Shape:* (tasks,)."""
+
+
+class LastResults(Generic[_T]):
+    """What was computed of the last few tensors: layers that follow each other share inputs."""
+
+    def __init__(self, n: int = 8) -> None:
+        self._results: deque[tuple[weakref.ref[Tensor], _T]] = deque(maxlen=n)
+
+    def of(self, tensor: Tensor, compute: Callable[[Tensor], _T]) -> _T:
+        """The result of ``compute``, from memory if it is there."""
+        for reference, result in self._results:
+            if reference() is tensor:
+                return result
+        result = compute(tensor)
+        self._results.append((weakref.ref(tensor), result))
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +61,7 @@ class SupportGradients:
     sizes: Tensor
     matrices: Mapping[str, tuple[Tensor, Tensor]]
     vectors: Mapping[str, Tensor]
+    squared_norms: SquaredNorms
 
 
 def support_gradients(trace: LayerTrace, support_sizes: Sequence[int]) -> SupportGradients:
@@ -78,7 +101,18 @@ def support_gradients(trace: LayerTrace, support_sizes: Sequence[int]) -> Suppor
         / sizes[:, None]
         for name, rows in trace.vectors.items()
     }
-    return SupportGradients(sizes, matrices, vectors)
+    return SupportGradients(sizes, matrices, vectors, _gram_norms())
+
+
+def _gram_norms() -> SquaredNorms:
+    """Norms from the Gram matrices of inputs and deltas; those of shared inputs are kept."""
+    grams = LastResults[Tensor]()
+
+    def squared_norms(_name: str, inputs: Tensor, deltas: Tensor) -> Tensor:
+        gram = grams.of(inputs, lambda inputs: torch.bmm(inputs, inputs.mT))
+        return torch.bmm(deltas, deltas.mT).mul_(gram).sum(dim=(1, 2))
+
+    return squared_norms
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +144,7 @@ class LowRankWeights:
         n_rows = len(task_of_row) // self.n_tasks
         if [*task_of_row] == [task for task in range(self.n_tasks) for _ in range(n_rows)]:
             return self  # the same number of rows for each task, in order
-        inputs_of_rows = _LastResults()
+        inputs_of_rows = LastResults[Tensor]()
 
         def rows(part: Tensor) -> Tensor:
             return part.index_select(0, torch.tensor(task_of_row, device=part.device))
@@ -125,22 +159,6 @@ class LowRankWeights:
         return LowRankWeights(len(task_of_row), self.decay, corrections, vectors)
 
 
-class _LastResults:
-    """What was computed of the last few tensors: layers that follow each other share inputs."""
-
-    def __init__(self, n: int = 8) -> None:
-        self._results: deque[tuple[weakref.ref[Tensor], Tensor]] = deque(maxlen=n)
-
-    def of(self, tensor: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-        """The result of ``compute``, from memory if it is there."""
-        for reference, result in self._results:
-            if reference() is tensor:
-                return result
-        result = compute(tensor)
-        self._results.append((weakref.ref(tensor), result))
-        return result
-
-
 class LowRankSteps:
     """Takes steps of gradient descent on the weights of tasks."""
 
@@ -153,6 +171,8 @@ class LowRankSteps:
         self._trainable = trainable
         self._settings = settings
         self._normalized = name == "normalized"
+        self.needs_norms = self._normalized or settings.clip_norm is not None
+        """Whether the size of a step depends on the norm of the gradient."""
 
     def first(self, n_tasks: int) -> LowRankWeights:
         """The original weights, for each task."""
@@ -171,14 +191,15 @@ class LowRankSteps:
         kept, otherwise again whenever a layer needs them, which takes less memory.
         """
         decay = 1 - learning_rate * self._settings.weight_decay
-        grams = _LastResults()
 
         def added(name: str) -> Correction:
             inputs, deltas = gradients.matrices[name]
-            gram = grams.of(inputs, lambda inputs: torch.bmm(inputs, inputs.mT))
-            norms = _norms(gram, deltas) / gradients.sizes
-            n_elements = self._trainable[name].numel()
-            sizes = self._step_sizes(norms, n_elements, learning_rate) / gradients.sizes
+            sizes = torch.full_like(deltas[:, 0, 0], learning_rate)
+            if self.needs_norms:
+                squares = gradients.squared_norms(name, inputs, deltas)
+                norms = squares.clamp(min=0).sqrt() / gradients.sizes
+                sizes = self._step_sizes(norms, self._trainable[name].numel(), learning_rate)
+            sizes = sizes / gradients.sizes
             return Correction(inputs, deltas, sizes[:, None, None])
 
         kept = {name: added(name) for name in gradients.matrices} if keep else {}
@@ -213,12 +234,6 @@ class LowRankSteps:
         if self._normalized:
             sizes = sizes / (norms / n_elements**0.5 + self._settings.epsilon)
         return sizes
-
-
-def _norms(gram: Tensor, deltas: Tensor) -> Tensor:
-    """The norms of ``deltas.T @ inputs``, from the Gram matrices of both. *Shape:* (tasks,)."""
-    products = torch.bmm(deltas, deltas.mT).mul_(gram)  # (tasks, pieces, pieces)
-    return products.sum(dim=(1, 2)).clamp_(min=0).sqrt_()
 
 
 class LowRankLayers:
@@ -279,7 +294,7 @@ class _Active:
     def __init__(self, weights: LowRankWeights) -> None:
         self._weights = weights
         self._last_input: weakref.ref[Tensor] | None = None
-        self._similarities = _LastResults()
+        self._similarities = LastResults[Tensor]()
 
     def multiplied(self, x: Tensor, name: str, trainable: Mapping[str, nn.Parameter]) -> Tensor:
         """Multiply the pieces of each row by the weights of its task.
@@ -308,7 +323,7 @@ class _Active:
         """
         if self._last_input is None or self._last_input() is not x:
             self._last_input = weakref.ref(x)
-            self._similarities = _LastResults()
+            self._similarities = LastResults[Tensor]()
         return self._similarities.of(
             inputs,
             lambda inputs: torch.bmm(x.reshape(len(inputs), -1, x.shape[-1]), inputs.mT),

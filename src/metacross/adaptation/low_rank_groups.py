@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from torch import Tensor
 from metacross.adaptation.gradient_cache import GradientCache
 from metacross.adaptation.gradient_recorder import GradientRecorder, traceable_layers
 from metacross.adaptation.low_rank import (
+    LastResults,
     LowRankLayers,
     LowRankSteps,
     LowRankWeights,
@@ -75,7 +78,8 @@ class LowRankGroups:
         """The gradients at the original weights, from the cache."""
         cache = self._gradient_cache
         sizes = torch.tensor([len(support) for support in supports], device=self._tagger.device)
-        return SupportGradients(sizes, _CachedMatrices(cache, supports), cache.vectors(supports))
+        matrices = _CachedMatrices(cache, supports)
+        return SupportGradients(sizes, matrices, cache.vectors(supports), matrices.squared_norms)
 
 
 class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
@@ -85,9 +89,13 @@ class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
 
     def __init__(self, cache: GradientCache, supports: Sequence[Sequence[int]]) -> None:
         self._cache = cache
+        self._supports = supports
         self._shared = cache.shared(supports[0])
-        self._slots = cache.slots(supports)
+        slots = cache.sentence_slots(supports)  # (supports, sentences, pieces)
+        self._n_pieces = slots.shape[2]
+        self._slots = slots.flatten(1)
         self._last: tuple[str, Tensor] | None = None
+        self._grams = LastResults[list[Tensor]]()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._cache.matrix_names)
@@ -111,3 +119,28 @@ class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
         if self._last is None or self._last[0] != source:
             self._last = (source, self._cache.inputs(name, self._slots))
         return self._last[1]
+
+    def squared_norms(self, name: str, inputs: Tensor, deltas: Tensor) -> Tensor:
+        """The sentences' own norms are in the cache; only products of different sentences are
+        computed. *Shape:* (supports,).
+        """
+        if name in self._shared:
+            products = torch.bmm(inputs, inputs.mT) * torch.bmm(deltas, deltas.mT)
+            return products.sum(dim=(1, 2))
+        squares = self._own_squares[name]
+        for products, of_deltas in zip(
+            self._grams.of(inputs, self._products), self._products(deltas), strict=True
+        ):
+            squares = squares + 2 * (products * of_deltas).sum(dim=(1, 2))
+        return squares
+
+    @cached_property
+    def _own_squares(self) -> dict[str, Tensor]:
+        return self._cache.squared_norms(self._supports)
+
+    def _products(self, rows: Tensor) -> list[Tensor]:
+        """Products of the pieces of every two sentences. *Shape:* (supports, sentences * pieces,
+        width), result each (supports, pieces, pieces).
+        """
+        sentences = torch.split(rows, self._n_pieces, dim=1)
+        return [torch.bmm(a, b.mT) for a, b in itertools.combinations(sentences, 2)]
