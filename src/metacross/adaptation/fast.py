@@ -162,6 +162,9 @@ def _groups(
     def n_support(i: int) -> int:
         return sum(example.n_pieces for example in supports[i].values())
 
+    def longest_support(i: int) -> tuple[int, int]:
+        return max(example.n_pieces for example in supports[i].values()), n_support(i)
+
     def cost(group: Sequence[int]) -> int:
         return sum(n_support(i) + examples[i].n_pieces for i in group)
 
@@ -170,7 +173,7 @@ def _groups(
     n_groups = n_workers * math.ceil(len(tests) / group_size / n_workers)
     n_bands = max(1, round(math.sqrt(n_groups)))
     groups = []
-    for band in _evenly(sorted(tests, key=n_support), n_bands):
+    for band in _evenly(sorted(tests, key=longest_support), n_bands):
         by_length = sorted(band, key=lambda i: examples[i].n_pieces)
         groups += _evenly(by_length, round(n_groups / n_bands))
     return sorted(groups, key=cost, reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -167,20 +168,19 @@ class GradientCache:
         slots = [torch.cat([self._slots[position] for position in support]) for support in supports]
         return pad_sequence(slots, batch_first=True)
 
-    def sentence_slots(self, supports: Sequence[Sequence[int]]) -> Tensor:
-        """The same, with each sentence padded to the same number of pieces.
-
-        *Shape:* (supports, sentences, pieces).
+    def slots_by_length(self, supports: Sequence[Sequence[int]]) -> list[Tensor]:
+        """The slots of the longest sentence of each support, of the second longest and so on, each
+        padded with a slot of zeros. *Shape:* each (supports, pieces).
         """
-        n_sentences = max(map(len, supports))
-        padding = torch.zeros(0, dtype=torch.long, device=self._device)
-        slots = [
-            [*(self._slots[position] for position in support)]
-            + [padding] * (n_sentences - len(support))
+        none = torch.zeros(0, dtype=torch.long, device=self._device)
+        ordered = [
+            sorted((self._slots[position] for position in support), key=len, reverse=True)
             for support in supports
         ]
-        flat = pad_sequence([row for support in slots for row in support], batch_first=True)
-        return flat.view(len(supports), n_sentences, -1)
+        return [
+            pad_sequence(list(rank), batch_first=True)
+            for rank in itertools.zip_longest(*ordered, fillvalue=none)
+        ]
 
     def inputs(self, name: str, slots: Tensor) -> Tensor:
         """The inputs of a linear layer's weight for pieces in these slots.

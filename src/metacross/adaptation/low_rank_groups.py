@@ -28,7 +28,7 @@ from metacross.settings import Settings
 class LowRankGroups:
     """Labels groups of test sentences; the products with the original weights are shared."""
 
-    group_size = 32
+    group_size = 16
 
     def __init__(self, tagger: Tagger, settings: Settings, gradient_cache: GradientCache) -> None:
         adaptation = settings.adaptation
@@ -91,9 +91,9 @@ class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
         self._cache = cache
         self._supports = supports
         self._shared = cache.shared(supports[0])
-        slots = cache.sentence_slots(supports)  # (supports, sentences, pieces)
-        self._n_pieces = slots.shape[2]
-        self._slots = slots.flatten(1)
+        slots = cache.slots_by_length(supports)
+        self._n_pieces = [part.shape[1] for part in slots]
+        self._slots = torch.cat(slots, dim=1)  # (supports, pieces)
         self._last: tuple[str, Tensor] | None = None
         self._grams = LastResults[list[Tensor]]()
 
@@ -102,6 +102,9 @@ class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
 
     def __len__(self) -> int:
         return len(self._cache.matrix_names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._cache.matrix_names  # without collecting it
 
     def __getitem__(self, name: str) -> tuple[Tensor, Tensor]:
         parts = []
@@ -139,8 +142,9 @@ class _CachedMatrices(Mapping[str, tuple[Tensor, Tensor]]):
         return self._cache.squared_norms(self._supports)
 
     def _products(self, rows: Tensor) -> list[Tensor]:
-        """Products of the pieces of every two sentences. *Shape:* (supports, sentences * pieces,
-        width), result each (supports, pieces, pieces).
+        """Products of the pieces of every two sentences.
+
+        *Shape:* (supports, pieces, width), result each (supports, pieces, pieces).
         """
         sentences = torch.split(rows, self._n_pieces, dim=1)
         return [torch.bmm(a, b.mT) for a, b in itertools.combinations(sentences, 2)]
