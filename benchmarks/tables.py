@@ -92,7 +92,8 @@ def _meta_training(by_size: Mapping[str, Any]) -> Iterable[str]:
             f"{SIZE_NAMES[size]}: {result['inner_steps']} inner steps. metacross computes "
             f"{result['tasks_per_repeat']} tasks with normalized inner steps side by side; their "
             f"gradients differ from those of the textbook loop by at most "
-            f"{result['max_gradient_difference']:.1e}; the largest gradient is {result['max_gradient']:.1f}."
+            f"{result['max_gradient_difference']:.1e}; the largest gradient is "
+            f"{result['max_gradient']:.1f}."
         )
 
 
