@@ -75,6 +75,16 @@ def test_characters_get_the_entities_of_their_words(of_words, adapt):
         assert all(len(unit) == 1 for unit in characters.sentence.words)
 
 
+def test_an_explanation_has_the_predictions_of_the_model(of_words):
+    sentence = in_characters(in_words().sentences[4])
+    explanation = of_words.explain(sentence)
+    for adapt, explained in ((False, explanation.plain), (True, explanation.adapted)):
+        (prediction,) = of_words.predict_stream([sentence], adapt=adapt)
+        assert prediction.spans
+        assert explained.spans == prediction.spans
+        assert explained.probabilities == pytest.approx(prediction.probabilities, abs=1e-6)
+
+
 def test_raw_text_and_its_characters_predict_alike(of_words):
     text = "李明在柏林工作"
     prediction = of_words.predict(text, language="zh")

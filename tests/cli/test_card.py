@@ -40,6 +40,7 @@ def test_card_writes_to_another_file(run, folder, tmp_path):
     ("arguments", "message"),
     [
         (["card", "nothing"], "nothing: expected a model folder, found nothing there"),
+        (["card", "text.txt"], "text.txt: expected a model folder, found a file"),
         (["card", "{folder}", "--license", "my license"], "--license: expected the id of a license"),
         (["card", "{folder}", "--results", "x.jsonl"], "x.jsonl: cannot be read"),
         (["card", "{folder}", "--output", "no/folder/card.md"], "no/folder/card.md"),

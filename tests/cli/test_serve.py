@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+from huggingface_hub import ModelCard
 
 from metacross.serving import demo_model
 from metacross.text.bundled_corpus import bundled_corpus
@@ -11,7 +12,16 @@ from metacross.text.bundled_corpus import bundled_corpus
 def test_a_folder_without_a_model_is_refused(run, tmp_path):
     outcome = run("serve", tmp_path)
     assert outcome.code == 1
-    assert "expected a model folder, made by metacross train" in outcome.err
+    assert (
+        outcome.err
+        == f"metacross: {tmp_path}: expected metacross.json in the model folder, found none\n"
+    )
+
+
+def test_a_model_of_the_hub_is_looked_for_there(run):
+    outcome = run("serve", "hub:ana/x")
+    assert outcome.code == 1
+    assert "hub:ana/x: is not in the cache" in outcome.err
 
 
 def test_other_machines_are_not_served_without_a_token(run, trained_folder):
@@ -72,3 +82,5 @@ def test_the_model_of_the_bundled_corpus_is_trained_once(run, encoders, monkeypa
     assert "Training" not in second.err
     assert "cannot be used" in second.err
     assert (folder / "metacross.json").exists()
+    card = ModelCard.load(folder / "README.md")
+    assert (card.data.language, card.data.pipeline_tag) == (["en"], "token-classification")

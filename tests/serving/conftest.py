@@ -128,7 +128,7 @@ def run_python(installed, tmp_path) -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def served(trained_folder) -> ServedModel:
-    return ServedModel.in_folder(trained_folder, device="cpu")
+    return ServedModel.at(trained_folder, device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,10 @@ import pytest
 from huggingface_hub import constants
 
 import metacross
+from live_server import running
 from metacross.model.hub_models import find_model
+from metacross.serving.options import ServerOptions
+from metacross.serving.served_model import ServedModel
 
 
 @pytest.fixture
@@ -38,6 +41,12 @@ def test_a_downloaded_model_is_loaded_again_without_the_hub(hub, pushed, monkeyp
     assert metacross.load(pushed.location, device="cpu").location == pushed.location
     assert metacross.load("hub:ana/tiny", device="cpu").location == pushed.location
     assert len(hub.downloaded) == n_downloads
+
+
+def test_a_model_of_the_hub_is_served_under_its_name(pushed):
+    with running(ServedModel.at(pushed.location, device="cpu"), ServerOptions()) as client:
+        assert client.get("/v1/model").json["name"] == "ana/tiny"
+        assert client.post("/v1/predict", {"texts": ["ana saw rome"]}).status == 200
 
 
 def test_only_the_files_of_a_model_are_downloaded(hub, pushed):

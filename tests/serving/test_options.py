@@ -1,11 +1,14 @@
 """Tokens, hosts, headers, and the limits of the command line."""
 
+import socket
+
 import pytest
 
 from live_server import running
 from metacross.errors import SettingsError
 from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions, check_reachable, is_loopback, read_token
+from metacross.serving.run_server import listening_socket
 
 ORIGIN = "https://example.org"
 
@@ -104,3 +107,14 @@ def test_the_description_names_no_file_of_the_machine(client, trained_folder):
     assert described.json["labels"] == ["LOC", "PER"]
     assert str(trained_folder.parent) not in described.body.decode()
     assert "/" not in described.json["encoder"]
+
+
+def test_answers_are_sent_at_once():
+    """A connection that gathers small parts sends the body of an answer 40 ms after its head."""
+    with (
+        listening_socket("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -91,7 +91,7 @@ class SentenceAdapter:
         """Label a sentence with none, some and all of its neighbors."""
         (neighbors,) = self.neighbors([sentence], k=None)
         used_neighbors = explained_subsets(len(neighbors))
-        (example,) = self._tagger.examples([sentence])
+        (example,) = self._tagger.inputs([sentence])
         supports = [
             {neighbors[i].position: self._support_example(neighbors[i]) for i in sorted(used)}
             for used in used_neighbors[1:]
@@ -103,7 +103,11 @@ class SentenceAdapter:
             Counterfactual(
                 used,
                 prediction_from_logits(
-                    sentence, logits, self._tagger.tag_set, [neighbors[i] for i in sorted(used)]
+                    sentence,
+                    logits,
+                    self._tagger.tag_set,
+                    [neighbors[i] for i in sorted(used)],
+                    groups=example.groups,
                 ),
             )
             for used, logits in zip(used_neighbors, [*plain_logits, *adapted_logits], strict=True)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 def serve_command(
     model: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help="A model folder. Default: a model of the bundled corpus, trained on first use.",
+            help="A model folder, or hub:OWNER/NAME@COMMIT. "
+            "Default: a model of the bundled corpus, trained on first use.",
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -84,7 +85,7 @@ def serve_command(
 
 
 def _serve(
-    model: Path | None,
+    model: str | None,
     options: ServerOptions,
     address: tuple[str, int],
     loading: tuple[str, Engine, list[str] | None],
@@ -95,10 +96,10 @@ def _serve(
     from metacross.serving.served_model import ServedModel
     from metacross.settings import parse_overrides
 
-    folder, name = (_demo_folder(), "demo") if model is None else (model, None)
     device, engine, overrides = loading
-    served = ServedModel.in_folder(
-        folder,
+    location, name = (_demo_folder(), "demo") if model is None else (model, None)
+    served = ServedModel.at(
+        location,
         name=name,
         device=device,
         engine=engine.value,

@@ -39,6 +39,7 @@ def write_card(
     if output is None and location.startswith(HUB):
         raise SettingsError("--output: expected a file to write the card of a hub model to")
     folder = find_model(model).folder
+    description = describe_model(folder)
     existing = card_of_folder(folder) or ""
     if output is None and existing and not written_by_metacross(existing):
         raise ModelError(
@@ -47,7 +48,7 @@ def write_card(
         )
     content = given_content(content_of_card(existing), license_id, source_license, datasets)
     if results:
-        measured = results_of_model(describe_model(folder), [Path(file) for file in results])
+        measured = results_of_model(description, [Path(file) for file in results])
         content = replace(content, results=tuple(measured))
     shown_location = location if location.startswith(HUB) else folder.resolve().name
     path = folder / CARD if output is None else Path(output)

@@ -115,10 +115,15 @@ class StoppableServer(uvicorn.Server):
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; port 0 takes a free one."""
+    """A socket that takes connections; port 0 takes a free one.
+
+    Its connections send at once: the head of an answer and its body are written one after the
+    other, and otherwise the body would wait until the client has confirmed the head, 40 ms later.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
         raise SettingsError(
             f"--port: {host}:{port} cannot be used: {error.strerror or error}; "
@@ -126,6 +131,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from error
     except OverflowError as error:
         raise SettingsError(f"--port: expected 0 to 65535, found {port}") from error
+    return listening
 
 
 def _url(host: str, listening: socket.socket) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.sentence_adapter import EngineName
-from metacross.errors import ModelError
 from metacross.model.encoder_digest import encoder_digest
-from metacross.model.model_folder import is_model_folder
+from metacross.model.hub_models import FoundModel, find_model
+from metacross.model.model_card import HUB
+from metacross.model.model_folder import saved_labels
 
 _SHOWN = 12  # digits of a digest
 
@@ -33,20 +34,28 @@ class ServedModel:
         return {"name": self.name, "version": self.version}
 
     @classmethod
-    def in_folder(
+    def at(
         cls,
-        folder: Path,
+        location: str | Path,
         *,
         name: str | None = None,
         device: str = "auto",
         engine: EngineName = "fast",
         overrides: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> ServedModel:
-        """The model in a folder; ``name`` None: the folder's name."""
-        if not is_model_folder(folder):
-            raise ModelError(f"{folder}: expected a model folder, made by metacross train")
+        """The model in a folder or at ``hub:OWNER/NAME@COMMIT``; ``name`` None: that of the folder
+        or of the repository.
+        """
+        found = find_model(location)
+        saved_labels(found.folder)  # reports a folder without a model
         return cls(
-            name or folder.resolve().name,
-            encoder_digest(str(folder))[:_SHOWN],
-            lambda: load(folder, device=device, engine=engine, **(overrides or {})),
+            name or _name(found),
+            encoder_digest(str(found.folder))[:_SHOWN],
+            lambda: load(found.folder, device=device, engine=engine, **(overrides or {})),
         )
+
+
+def _name(found: FoundModel) -> str:
+    if found.location.startswith(HUB):
+        return found.location.removeprefix(HUB).partition("@")[0]
+    return found.folder.resolve().name

@@ -22,7 +22,7 @@ class Server:
         from metacross.serving.options import ServerOptions
         from metacross.serving.served_model import ServedModel
 
-        self._served = ServedModel.in_folder(folder, device="cpu", overrides=STRONG)
+        self._served = ServedModel.at(folder, device="cpu", overrides=STRONG)
         self._options = ServerOptions(limits=Limits(max_characters=MAX_CHARACTERS))
         self._port = 0
         self.start()

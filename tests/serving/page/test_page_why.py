@@ -43,6 +43,8 @@ def test_the_difference_tells_both_only_adapted_and_only_plain_apart(page):
     assert marks(page, selector.format("plain")) == [["Bo", "ORG"], ["Cid", "PER"], ["Em", "LOC"]]
     assert page.locator("#document s.badge").all_text_contents() == ["ORG"]  # Du, when plain
     assert page.locator("#summary").text_content().endswith("5 changed by adaptation")
+    counts = page.locator("#label-legend li").all_text_contents()
+    assert counts == ["LOC place × 1", "ORG organization × 1", "PER person × 1"]
     assert style(page, selector.format("both"), "borderStyle") == "solid"
     assert style(page, selector.format("adapted"), "borderStyle") == "dashed"
     assert style(page, selector.format("both") + " .words", "textDecorationLine") == "none"

@@ -69,7 +69,7 @@ export class ResultCard {
     this.#document.show(this.#result, entities, { showsStatus });
     this.#document.select(this.#selected);
     byId("status-legend").hidden = !showsStatus || entities.length === 0;
-    byId("label-legend").replaceChildren(...labelLegend(entities));
+    byId("label-legend").replaceChildren(...labelLegend(entities, this.#view));
   }
 
   #json() {
@@ -100,14 +100,19 @@ function summaryOf(result) {
   const nSentences = result.sentences.length;
   const where = `${nSentences} ${nSentences === 1 ? "sentence" : "sentences"}`;
   if (!result.compares) return `${found} in ${where}`;
-  const nChanged = compared(result).filter((entity) => entity.status !== "both").length;
-  const change = nChanged === 0 ? "none" : nChanged;
-  return `${found} in ${where}, ${change} changed by adaptation`;
+  const entities = compared(result);
+  if (entities.length === 0) return `${found} in ${where}, with and without adaptation`;
+  const nChanged = entities.filter((entity) => entity.status !== "both").length;
+  return `${found} in ${where}, ${nChanged || "none"} changed by adaptation`;
 }
 
-function labelLegend(entities) {
+// In the difference, entities that only the plain reading has are not counted.
+function labelLegend(entities, view) {
   const counts = new Map();
-  for (const { label } of entities) counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const { label, status } of entities) {
+    const counted = view === "difference" && status === "plain" ? 0 : 1;
+    counts.set(label, (counts.get(label) ?? 0) + counted);
+  }
   return [...counts].sort().map(([label, count]) => {
     const name = LABEL_NAMES[label] ?? "";
     return element("li", {}, badge(label), ` ${name} × ${count}`);
