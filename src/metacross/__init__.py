@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.model.remembered import Remembered
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -53,6 +54,7 @@ __all__ = [
     "NerModel",
     "Prediction",
     "PushedModel",
+    "Remembered",
     "RunError",
     "Score",
     "ScoreReport",
@@ -98,6 +100,7 @@ _LAZY = {
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",
     "PushedModel": "metacross.serving.push",
+    "Remembered": "metacross.model.remembered",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",

@@ -77,6 +77,7 @@ def neighbors_json(neighbors: Iterable[Neighbor]) -> list[dict[str, Any]]:
         {
             "position": neighbor.position,
             "similarity": round(neighbor.similarity, 6),
+            **({"remembered": neighbor.remembered} if neighbor.remembered else {}),
             **json_record(neighbor.sentence),
         }
         for neighbor in neighbors

@@ -31,9 +31,9 @@ class Span:
 class Origin:
     """Where a sentence was read: a file (or ``<stdin>``) and the line of its first word.
 
-    ``start`` is the character offset in the line if the line has several sentences. ``item`` names
-    what a line number does not find, such as the task of an annotation tool; offsets are then those
-    in its text.
+    ``line`` is 0 where there are no lines. ``start`` is the character offset in the line if the
+    line has several sentences. ``item`` names what a line number does not find, such as the task of
+    an annotation tool; offsets are then those in its text.
     """
 
     source: str
@@ -42,7 +42,8 @@ class Origin:
     item: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}" + (f": {self.item}" if self.item else "")
+        line = f":{self.line}" if self.line else ""
+        return f"{self.source}{line}" + (f": {self.item}" if self.item else "")
 
 
 @dataclass(frozen=True, slots=True)
