@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.adaptation.selection import SelectBy, Selected, select
     from metacross.model.remembered import Remembered
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
@@ -58,6 +59,8 @@ __all__ = [
     "RunError",
     "Score",
     "ScoreReport",
+    "SelectBy",
+    "Selected",
     "Sentence",
     "SentencePrediction",
     "Settings",
@@ -80,6 +83,7 @@ __all__ = [
     "report_languages",
     "run_study",
     "score",
+    "select",
     "train",
     "write_card",
     "write_corpus",
@@ -101,6 +105,8 @@ _LAZY = {
     "Prediction": "metacross.adaptation.prediction",
     "PushedModel": "metacross.serving.push",
     "Remembered": "metacross.model.remembered",
+    "SelectBy": "metacross.adaptation.selection",
+    "Selected": "metacross.adaptation.selection",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",
@@ -114,6 +120,7 @@ _LAZY = {
     "push": "metacross.serving.push",
     "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
+    "select": "metacross.adaptation.selection",
     "train": "metacross.training.train",
     "write_card": "metacross.serving.card",
 }

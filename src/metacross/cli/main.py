@@ -24,6 +24,7 @@ from metacross.cli.predict import predict_command
 from metacross.cli.push import push_command
 from metacross.cli.remember import remember_command
 from metacross.cli.score import score_command
+from metacross.cli.select import select_command
 from metacross.cli.serve import serve_command
 from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
@@ -45,6 +46,7 @@ app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
+app.command("select")(select_command)
 app.command("remember")(remember_command)
 app.command("forget")(forget_command)
 app.command("experiment")(experiment_command)
