@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.adaptation.selection import SelectBy, Selected, select
+    from metacross.model.remembered import Remembered
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -53,9 +55,12 @@ __all__ = [
     "NerModel",
     "Prediction",
     "PushedModel",
+    "Remembered",
     "RunError",
     "Score",
     "ScoreReport",
+    "SelectBy",
+    "Selected",
     "Sentence",
     "SentencePrediction",
     "Settings",
@@ -78,6 +83,7 @@ __all__ = [
     "report_languages",
     "run_study",
     "score",
+    "select",
     "train",
     "write_card",
     "write_corpus",
@@ -98,6 +104,9 @@ _LAZY = {
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",
     "PushedModel": "metacross.serving.push",
+    "Remembered": "metacross.model.remembered",
+    "SelectBy": "metacross.adaptation.selection",
+    "Selected": "metacross.adaptation.selection",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",
@@ -111,6 +120,7 @@ _LAZY = {
     "push": "metacross.serving.push",
     "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
+    "select": "metacross.adaptation.selection",
     "train": "metacross.training.train",
     "write_card": "metacross.serving.card",
 }

@@ -37,12 +37,14 @@ class Entity:
 class Neighbor:
     """A source sentence that a sentence learned from, with its cosine similarity.
 
-    ``position`` is its position in the source corpus.
+    ``position`` is its position in the source corpus. ``remembered`` is its id if it is not a
+    source sentence, but one that the model remembers.
     """
 
     position: int
     similarity: float
     sentence: Sentence
+    remembered: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,13 @@ from metacross.cli.demo import demo_command
 from metacross.cli.evaluate import evaluate_command
 from metacross.cli.experiment import experiment_command
 from metacross.cli.fine_tune import fine_tune_command
+from metacross.cli.forget import forget_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
 from metacross.cli.push import push_command
+from metacross.cli.remember import remember_command
 from metacross.cli.score import score_command
+from metacross.cli.select import select_command
 from metacross.cli.serve import serve_command
 from metacross.cli.train import train_command
 from metacross.errors import MetacrossError
@@ -43,6 +46,9 @@ app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
+app.command("select")(select_command)
+app.command("remember")(remember_command)
+app.command("forget")(forget_command)
 app.command("experiment")(experiment_command)
 app.command("compare")(compare_command)
 app.command("serve")(serve_command)
