@@ -164,6 +164,16 @@ class DataSettings(SettingsGroup):
     language: str | None = Field(None, description="language code")
     drop: tuple[str, ...] = Field((), description="entity types to relabel as O")
     map: dict[str, str] = Field({}, description="entity types to rename")
+    casing: Literal["nouns"] | None = Field(
+        None,
+        description="the target's spelling; nouns: half of the source sentences get capitals on "
+        "half of their longer common words, for targets such as German; null: as it is",
+    )
+    match_casing: str | None = Field(
+        None,
+        description="raw text of the target language: source words outside entities get capitals "
+        "until they are as frequent as in this text",
+    )
 
 
 class TranslationSettings(SettingsGroup):

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from metacross.text.sentence import Sentence
+import numpy as np
+
+from metacross.text.sentence import Corpus, Sentence
 
 _QUOTES = frozenset("\"'“”„«»‘’‚‹›([-–—¿¡")
 _MIN_COUNT = 2
+_MIN_LETTERS = 4  # nouns are longer than most other words
+
+
+@dataclass(frozen=True, slots=True)
+class CapitalDraw:
+    """How many words get a capital: in ``sentences`` of all sentences, ``words`` of their longer
+    lower-case words outside entities.
+    """
+
+    sentences: float
+    words: float
+
+
+NOUNS = CapitalDraw(sentences=0.5, words=0.5)
+"""For languages that capitalize nouns, such as German."""
 
 
 def is_capitalized(word: str) -> bool:
@@ -72,3 +89,51 @@ class CapitalShares:
     def usually_capitalized(self, word: str, *, at_least: float) -> bool:
         """Whether the share of a word is ``at_least`` this; a word that is too rare has none."""
         return self.share_of.get(word.lower(), 0.0) >= at_least
+
+
+def with_capitals(corpus: Corpus, draw: CapitalDraw, *, seed: int) -> Corpus:
+    """The corpus with random capitals, as a language that capitalizes nouns has them. Entities
+    stay as they are: a model learns that a capital alone makes no entity.
+    """
+    rng = np.random.default_rng(seed)
+    sentences = []
+    for sentence in corpus:
+        if rng.random() >= draw.sentences:
+            sentences.append(sentence)
+            continue
+        words = list(sentence.words)
+        for position in _common_words(sentence):
+            if rng.random() < draw.words:
+                words[position] = capitalized(words[position])
+        sentences.append(replace(sentence, words=tuple(words), layout=None))
+    return replace(corpus, sentences=tuple(sentences))
+
+
+def _common_words(sentence: Sentence) -> list[int]:
+    """The positions of longer lower-case words outside entities."""
+    in_entity = {i for span in sentence.spans or () for i in range(span.start, span.end)}
+    return [
+        position
+        for position, word in enumerate(sentence.words)
+        if position not in in_entity
+        and word.islower()
+        and sum(map(str.isalpha, word)) >= _MIN_LETTERS
+    ]
+
+
+def matching_draw(corpus: Corpus, raw_text: Iterable[Sentence]) -> CapitalDraw:
+    """The draw after which words outside the corpus's entities are as often capitalized inside
+    sentences as the words of raw text; no capitals if the raw text has fewer.
+
+    Names in the raw text count as its other words do, so it should be general text.
+    """
+    target = CapitalShares.of(raw_text).overall
+    n_words = n_capitalized = n_common = 0
+    for sentence in corpus:
+        in_entity = {i for span in sentence.spans or () for i in range(span.start, span.end)}
+        inside = set(inside_positions(sentence.words)) - in_entity
+        n_words += len(inside)
+        n_capitalized += sum(is_capitalized(sentence.words[position]) for position in inside)
+        n_common += len(inside.intersection(_common_words(sentence)))
+    missing = target * n_words - n_capitalized
+    return CapitalDraw(1.0, min(1.0, max(0.0, missing / n_common)) if n_common else 0.0)
