@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.baselines.train_baseline import train_baseline
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -79,6 +80,7 @@ __all__ = [
     "run_study",
     "score",
     "train",
+    "train_baseline",
     "write_card",
     "write_corpus",
 ]
@@ -112,6 +114,7 @@ _LAZY = {
     "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
     "train": "metacross.training.train",
+    "train_baseline": "metacross.baselines.train_baseline",
     "write_card": "metacross.serving.card",
 }
 
