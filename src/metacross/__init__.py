@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
     from metacross.adaptation.selection import SelectBy, Selected, select
     from metacross.model.remembered import Remembered
+    from metacross.baselines.train_baseline import train_baseline
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -85,6 +86,7 @@ __all__ = [
     "score",
     "select",
     "train",
+    "train_baseline",
     "write_card",
     "write_corpus",
 ]
@@ -122,6 +124,7 @@ _LAZY = {
     "run_study": "metacross.study.run_study",
     "select": "metacross.adaptation.selection",
     "train": "metacross.training.train",
+    "train_baseline": "metacross.baselines.train_baseline",
     "write_card": "metacross.serving.card",
 }
 

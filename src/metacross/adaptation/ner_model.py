@@ -23,7 +23,7 @@ from metacross.adaptation.sentence_adapter import EngineName, Progress, Sentence
 from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.hub_models import find_model
-from metacross.model.model_folder import ModelParts, load_model, save_model
+from metacross.model.model_folder import ModelParts, load_model, save_model, tagger_kind
 from metacross.model.remembered import Remembered, joined
 from metacross.settings import Settings, settings_with
 from metacross.text.language_codes import checked_language
@@ -351,6 +351,10 @@ def load(
         return settings
 
     found = find_model(folder)
+    if tagger_kind(found.folder) is not None:
+        from metacross.adaptation.word_model import load_word_model
+
+        return load_word_model(found.folder, location=found.location, change=change)
     parts = load_model(found.folder, device=device, change=change)
     return NerModel(parts, engine=engine, location=found.location)
 

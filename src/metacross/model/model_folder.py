@@ -119,12 +119,23 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
     The files are written to a temporary folder and then moved into place.
     """
     folder = Path(folder)
+
+    def write(unfinished: Path) -> None:
+        _write_parts(parts, unfinished)
+        _write_card(parts, folder, unfinished)
+
+    install_model(folder, write, mark_text(parts.description))
+
+
+def install_model(folder: Path, write: Callable[[Path], None], mark: str) -> None:
+    """Have ``write`` write the files of a model to a temporary folder, move them into place, and
+    write the mark last.
+    """
     unfinished = folder / ".unfinished"
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        _write_parts(parts, unfinished)
-        _write_card(parts, folder, unfinished)
+        write(unfinished)
         (folder / MARK).unlink(missing_ok=True)
         if not (unfinished / REMEMBERED).exists():
             (folder / REMEMBERED).unlink(missing_ok=True)  # another model's
@@ -133,7 +144,7 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
                 shutil.rmtree(folder / file.name, ignore_errors=True)
             file.replace(folder / file.name)
         marked = unfinished / MARK
-        marked.write_text(mark_text(parts.description), encoding="utf-8")
+        marked.write_text(mark, encoding="utf-8")
         marked.replace(folder / MARK)
     except (OSError, SafetensorError) as problem:
         raise ModelError(f"{folder}: the model cannot be written: {problem}") from problem
@@ -174,9 +185,11 @@ def _write_card(parts: ModelParts, folder: Path, unfinished: Path) -> None:
     (unfinished / CARD).write_text(text, encoding="utf-8")
 
 
-def mark_text(model: ModelDescription) -> str:
-    """The text of ``metacross.json``."""
+def mark_text(model: ModelDescription, tagger: str | None = None) -> str:
+    """The text of ``metacross.json``. ``tagger`` is the kind of a tagger without an encoder."""
     mark: dict[str, Any] = {"format": FORMAT, "labels": model.labels, "adapts": model.adapts}
+    if tagger is not None:
+        mark["tagger"] = tagger
     if model.facts is not None:
         mark["training"] = model.facts.model_dump(mode="json")
     return json.dumps(mark, indent=2, ensure_ascii=False) + "\n"
@@ -247,6 +260,17 @@ def model_files(folder: str | Path) -> list[Path]:
 def saved_labels(folder: str | Path) -> tuple[str, ...]:
     """The entity types of a model, read without loading it."""
     return tuple(_mark(Path(folder))["labels"])
+
+
+def tagger_kind(folder: str | Path) -> str | None:
+    """The kind of a model's tagger; None: an encoder with a linear layer."""
+    kind = _mark(Path(folder)).get("tagger")
+    return None if kind is None else str(kind)
+
+
+def saved_settings(folder: str | Path, device: str = "auto") -> Settings:
+    """The settings of a model folder."""
+    return _settings(Path(folder), device)
 
 
 def _mark(folder: Path) -> dict[str, Any]:

@@ -13,10 +13,12 @@ from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import DataSettings, Settings
 from metacross.study.plan import Study, fraction_name
 from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
+from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import AFTER_TRAINING, corpus_digest, relevant_settings
 
 _TARGET_TRAIN = "target train corpus"
+_LATER_DATA_SETTINGS = ("casing", "match_casing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ def result_key(
     fine-tuning settings and target training corpora, other results not on adaptation settings.
     """
     recipe = relevant_settings(settings)
+    for key in _LATER_DATA_SETTINGS:  # at their defaults they change no earlier result
+        if recipe["data"][key] is None:
+            del recipe["data"][key]
     zero_shot = fraction == 0
     del recipe["fine_tuning" if zero_shot else "adaptation"]
     used_digests = [
@@ -145,6 +150,8 @@ def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
     planned_results = []
     for run in system_runs:
         encoder = {"encoder": encoder_digests[run.settings.encoder.name]}
+        if run.settings.data.match_casing is not None:
+            encoder["casing text"] = file_digest(run.settings.data.match_casing)
         for target in run.corpora.targets:
             corpora = {name: digest(corpus) for name, corpus in _corpora(run, target).items()}
             planned_results += [
@@ -168,7 +175,10 @@ def _data_settings(study: Study) -> DataSettings:
     be compared.
     """
     by_system: dict[str, Any] = {
-        system: study.settings(system, study.seeds[0]).data for system in study.systems
+        system: study.settings(system, study.seeds[0]).data.model_copy(
+            update=dict.fromkeys(_LATER_DATA_SETTINGS)  # these change no label
+        )
+        for system in study.systems
     }
     first, *others = by_system
     for system in others:
