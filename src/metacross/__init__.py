@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
     from metacross.adaptation.selection import SelectBy, Selected, select
-    from metacross.model.remembered import Remembered
     from metacross.baselines.train_baseline import train_baseline
+    from metacross.model.remembered import Remembered
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
