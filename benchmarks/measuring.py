@@ -67,3 +67,8 @@ def machine_line() -> str:
         f"{found['processor']}, {found['cores']} cores, {found['threads']} threads of torch, "
         f"Python {found['python']}, torch {found['torch']}"
     )
+
+
+def load_line() -> str:
+    """How busy other programs keep the machine; to be asked for before a run."""
+    return f"load average {os.getloadavg()[0]:.1f} before the run"

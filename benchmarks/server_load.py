@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import metacross
-from benchmarks.measuring import machine_line
+from benchmarks.measuring import load_line, machine_line
 from benchmarks.served import Answer, Connection, demo_model, server, test_texts
 from benchmarks.server_page import write_block
 
@@ -196,8 +196,8 @@ def entities_of(answer: Answer) -> Found:
     ]
 
 
-def table(observed: Observed, minutes: float, last_line: str) -> str:
-    """What was observed, as Markdown."""
+def table(observed: Observed, minutes: float, last_line: str, load: str) -> str:
+    """What was observed, as Markdown; ``load`` says how busy the machine was before."""
     codes = observed.codes
     n_good = sum(n for (kind, _), n in codes.items() if kind == "good")
     bad = ", ".join(f"{n:,} × {code}" for (kind, code), n in sorted(codes.items()) if kind == "bad")
@@ -227,9 +227,8 @@ def table(observed: Observed, minutes: float, last_line: str) -> str:
         "last line of the server": f"`{last_line}`",
     }
     lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())]
-    return "\n".join(
-        [*lines, "", f"Demo model (seed 0), bundled test sentences; {machine_line()}."]
-    )
+    note = f"Demo model (seed 0), bundled test sentences; {machine_line()}; {load}."
+    return "\n".join([*lines, "", note])
 
 
 def main() -> None:
@@ -238,14 +237,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    folder = demo_model()
+    folder, load = demo_model(), load_line()
     requests = good_requests(metacross.load(folder, device="cpu"), 40)
     with server(folder, "--seconds", "300") as (process, port):
         run = LoadRun(port, requests, options.minutes)
         asyncio.run(run.run(process))
         process.wait(60)
         last_line = (process.stdout or sys.stdin).read().strip().splitlines()[-1]
-    measured = table(run.observed, options.minutes, last_line)
+    measured = table(run.observed, options.minutes, last_line, load)
     sys.stdout.write(measured + "\n")
     if options.write:
         write_block("load", measured)

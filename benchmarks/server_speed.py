@@ -15,12 +15,12 @@ import time
 from collections.abc import Sequence
 
 import metacross
-from benchmarks.measuring import machine_line
+from benchmarks.measuring import load_line, machine_line
 from benchmarks.served import Connection, demo_model, server, test_texts
 from benchmarks.server_page import write_block
 
 CLIENTS = 32
-REPEATS = 2
+REPEATS = 3
 LENGTHS = (50, 200, 1_000, 5_000)
 SENTENCES = 160
 
@@ -128,14 +128,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     write = parser.parse_args().write
-    texts = test_texts()[:SENTENCES]
+    texts, load = test_texts()[:SENTENCES], load_line()
     with server(demo_model(), "--seconds", "120") as (_, port):
         throughput = throughput_table(port, texts)
         latency = latency_table(port, texts)
     note = (
         f"Sentences per second of the clock and of processor time (of the server, without the "
         f"clients). {len(texts)} test sentences of the bundled corpus (5 languages), demo model "
-        f"(seed 0), adapted, one sentence in a request; {machine_line()}."
+        f"(seed 0), adapted, one sentence in a request; {machine_line()}; {load}."
     )
     for name, table in (("throughput", f"{throughput}\n\n{note}"), ("latency", latency)):
         sys.stdout.write(f"{table}\n\n")
