@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from metacross.cli import output as console
+from metacross.cli.active_experiment import NAME, refuse_active_options, run_active
 from metacross.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -46,8 +47,27 @@ def experiment_command(
         bool, typer.Option("--dry-run", help="Show the plan and estimate the time.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    sizes: Annotated[
+        str | None, typer.Option(help="active: numbers of labeled sentences: 25,50,100,200.")
+    ] = None,
+    ways: Annotated[
+        str | None, typer.Option(help="active: ways of choosing, as in select --by: random,far.")
+    ] = None,
+    learn_by: Annotated[
+        str | None, typer.Option(help="active: some of remember,fine-tune,both.")
+    ] = None,
+    pool: Annotated[
+        int | None, typer.Option(min=1, help="active: sentences of --train to choose from (2000).")
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="active: SEED=FOLDER, a model that is trained already. Repeatable."),
+    ] = None,
 ) -> None:
     """Train and score the systems of a study, and write its report.
+
+    The study active measures F1 by the number of labeled target sentences: for each way of
+    choosing them, and for remembering, fine-tuning and both.
 
     Results that exist in the folder are not made again. Run the same command again to resume.
     """
@@ -66,6 +86,20 @@ def experiment_command(
         "set": set_ or (),
         "quick": quick,
     }
+    if study == NAME:
+        if dry_run or jobs > 1:
+            raise SettingsError("--dry-run, --jobs: not with the study active")
+        run_active(
+            {key: value for key, value in options.items() if key != "output"},
+            output=output,
+            sizes=sizes,
+            ways=ways,
+            learn_by=learn_by,
+            pool=pool,
+            models=_files("--model", model),
+        )
+        return
+    refuse_active_options([sizes, ways, learn_by, pool, model])
     if dry_run:
         _show_plan(plan_study(study, **options))
         return

@@ -109,13 +109,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values by training step. ``description`` says in words what the picture shows."""
+    """Values by training step, or by what ``step_name`` says. ``description`` says in words what
+    the picture shows.
+    """
 
     title: str
     caption: str
     description: str
     value_name: str
     lines: tuple[Line, ...]
+    step_name: str = "step"
 
 
 @dataclass(frozen=True, slots=True)
