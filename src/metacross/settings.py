@@ -179,11 +179,11 @@ class DataSettings(SettingsGroup):
 class TranslationSettings(SettingsGroup):
     """Word-by-word translation of the source corpus with a lexicon (baselines)."""
 
-    longest_phrase: int = Field(4, ge=1, description="words of the longest phrase looked up")
+    max_phrase_length: int = Field(4, ge=1, description="words of the longest phrase looked up")
     language_model_weight: float = Field(
         0.25, ge=0, description="weight of the language model's log-probability; 0: lexicon only"
     )
-    capital_share: float = Field(
+    capitalize_above: float = Field(
         0.6,
         ge=0,
         le=1,

@@ -40,13 +40,17 @@ def train_baseline(
     recipe: Recipe | Settings = "paper",
     output: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
+    shared: Path | None = None,
+    target_train: Corpus | None = None,
 ) -> NerModel:
     """Train a system to compare with, for one target language; ``metacross baselines`` lists them.
 
     ``target`` is the code of the language. ``resources`` are files by name: ``raw_text``,
     ``lexicon``, ``parallel``, ``alignments``, ``vectors``, ``source_vectors``, ``clusters``,
     ``gazetteer``. With ``output`` the model is saved there, and a training that was stopped
-    resumes.
+    resumes. ``shared`` is a folder for models that several targets have in common.
+    ``target_train`` is a little labeled target text for the taggers without an encoder; fine-tune
+    the other models instead.
 
         model = metacross.train_baseline(
             "mayhew", "en/train.conll", dev="en/dev.conll", target="es",
@@ -76,6 +80,8 @@ def train_baseline(
             settings_with(settings, {"data": {"casing": None, "match_casing": None}}),
             Path(folder),
             callbacks,
+            shared,
+            target_train,
         )
         return _trained(baseline, shop, _ingredients(baseline, shop, settings))
 
@@ -145,6 +151,7 @@ def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict
         "dev": corpus_digest(shop.dev),
         "encoder": settings.encoder.name,
         "resources": shop.resources.files.digests(),
+        "target_train": shop.target_train and corpus_digest(shop.target_train),
         "settings": relevant_settings(settings) | groups,
     }
 
