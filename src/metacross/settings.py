@@ -159,9 +159,13 @@ class FineTuningSettings(SettingsGroup):
 class DataSettings(SettingsGroup):
     """The labeled source language."""
 
-    source: str | None = Field(None, description="corpus to train on")
-    dev: str | None = Field(None, description="corpus to choose the best weights by")
-    language: str | None = Field(None, description="language code")
+    source: str | dict[str, str] | None = Field(
+        None, description="corpus to train on; several source languages: {en: FILE, de: FILE}"
+    )
+    dev: str | dict[str, str] | None = Field(
+        None, description="corpus to choose the best weights by; several: {en: FILE, de: FILE}"
+    )
+    language: str | None = Field(None, description="language code of a single source")
     drop: tuple[str, ...] = Field((), description="entity types to relabel as O")
     map: dict[str, str] = Field({}, description="entity types to rename")
     casing: Literal["nouns"] | None = Field(

@@ -187,9 +187,8 @@ def _tackstrom(shop: Workshop) -> NerModel:
 
 
 def _encoder_clusters(shop: Workshop) -> tuple[WordClusters, ...]:
-    languages = [_words(shop.source), _words(shop.resources.raw_text)]
-    words = list(dict.fromkeys(word for language in languages for word in language))
-    vectors = centered(encoder_vectors(words, shop.settings.encoder), languages)
+    words = _words([*shop.source, *shop.resources.raw_text])
+    vectors = centered(encoder_vectors(words, shop.settings.encoder))
     seed = shop.settings.run.seed
     sizes = [min(size, len(words)) for size in _CLUSTER_SIZES]
     return tuple(k_means(vectors, size, seed=seed) for size in sizes)

@@ -18,8 +18,8 @@ from metacross.errors import DataError, RunError
 from metacross.model.model_folder import check_writable, is_model_folder
 from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
 from metacross.text.language_codes import checked_language
-from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
 from metacross.text.writing import write_atomically
 from metacross.training.callbacks import Callback
 from metacross.training.run_folder import BASELINE_GROUPS, corpus_digest, relevant_settings
@@ -31,9 +31,9 @@ RECORD = "baseline.json"
 
 def train_baseline(
     name: str,
-    source: Corpus | str | Path,
+    source: Corpus | str | Path | Mapping[str, str | Path],
     *,
-    dev: Corpus | str | Path,
+    dev: Corpus | str | Path | Mapping[str, str | Path],
     target: str,
     resources: Mapping[str, str | Path] | ResourceFiles | None = None,
     encoder: str | None = None,
@@ -86,10 +86,12 @@ def train_baseline(
         return _trained(baseline, shop, _ingredients(baseline, shop, settings))
 
 
-def _relabeled(corpus: Corpus | str | Path, settings: Settings) -> Corpus:
+def _relabeled(
+    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+) -> Corpus:
     data = settings.data
     if not isinstance(corpus, Corpus):
-        corpus = read_corpus(corpus, language=data.language)
+        corpus = read_sources(corpus, language=data.language)
     corpus = corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
     if not corpus.labeled or not corpus.n_entities:
         raise DataError(f"{corpus.name}: expected labeled entities to learn from, found none")

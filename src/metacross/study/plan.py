@@ -43,8 +43,12 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 class StudyData(SettingsGroup):
     """The files of the corpora; ``source`` null: the bundled corpus."""
 
-    source: str | None = Field(None, description="labeled corpus to train on")
-    dev: str | None = Field(None, description="corpus to choose the best weights by")
+    source: str | dict[str, str] | None = Field(
+        None, description="labeled corpus to train on; several languages: {en: FILE, de: FILE}"
+    )
+    dev: str | dict[str, str] | None = Field(
+        None, description="corpus to choose the best weights by, or one for each language"
+    )
     targets: dict[Name, str] = Field({}, description="language: labeled corpus to score on")
     target_train: dict[Name, str] = Field({}, description="language: corpus to draw fractions from")
     resources: dict[Name, ResourceFiles] = Field(
