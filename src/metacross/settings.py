@@ -175,9 +175,13 @@ class FineTuningSettings(SettingsGroup):
 class DataSettings(SettingsGroup):
     """The labeled source language."""
 
-    source: str | None = Field(None, description="corpus to train on")
-    dev: str | None = Field(None, description="corpus to choose the best weights by")
-    language: str | None = Field(None, description="language code")
+    source: str | dict[str, str] | None = Field(
+        None, description="corpus to train on; several source languages: {en: FILE, de: FILE}"
+    )
+    dev: str | dict[str, str] | None = Field(
+        None, description="corpus to choose the best weights by; several: {en: FILE, de: FILE}"
+    )
+    language: str | None = Field(None, description="language code of a single source")
     drop: tuple[str, ...] = Field((), description="entity types to relabel as O")
     map: dict[str, str] = Field({}, description="entity types to rename")
     casing: Literal["nouns"] | None = Field(
@@ -195,11 +199,11 @@ class DataSettings(SettingsGroup):
 class TranslationSettings(SettingsGroup):
     """Word-by-word translation of the source corpus with a lexicon (baselines)."""
 
-    longest_phrase: int = Field(4, ge=1, description="words of the longest phrase looked up")
+    max_phrase_length: int = Field(4, ge=1, description="words of the longest phrase looked up")
     language_model_weight: float = Field(
         0.25, ge=0, description="weight of the language model's log-probability; 0: lexicon only"
     )
-    capital_share: float = Field(
+    capitalize_above: float = Field(
         0.6,
         ge=0,
         le=1,

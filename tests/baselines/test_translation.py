@@ -54,7 +54,7 @@ def test_the_language_model_chooses_among_translations():
     )
 
 
-def test_the_longest_phrase_is_translated_and_its_entity_follows():
+def test_the_max_phrase_length_is_translated_and_its_entity_follows():
     sentence = Sentence(("The", "New", "York", "Bank"), (Span(1, 3, "LOC"), Span(3, 4, "ORG")))
     result = translated(sentence)
     assert result.words == ("El", "Nueva", "York", "Banco")

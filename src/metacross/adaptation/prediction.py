@@ -76,6 +76,11 @@ class SentencePrediction:
         return self.sentence.with_spans(self.spans)
 
     @property
+    def source_languages(self) -> tuple[str | None, ...]:
+        """The languages that the model learned from: those of the neighbors, most similar first."""
+        return tuple(neighbor.sentence.language for neighbor in self.neighbors)
+
+    @property
     def text(self) -> str:
         """The text of the sentence; words that were given as words are joined by blanks."""
         return self.sentence.laid_out().text

@@ -38,19 +38,9 @@ def encoder_vectors(words: Sequence[str], settings: EncoderSettings) -> WordVect
     return WordVectors(tuple(words), torch.stack(rows).numpy())
 
 
-def centered(vectors: WordVectors, groups: Iterable[Sequence[str]]) -> WordVectors:
-    """The vectors minus the mean of their group, of length 1. Groups are the words of a language;
-    without this, clusters would be languages. A word of several groups belongs to the first.
-    """
-    matrix = vectors.matrix.copy()
-    done: set[int] = set()
-    for words in groups:
-        rows = [vectors.positions[word] for word in words if word in vectors.positions]
-        rows = [row for row in dict.fromkeys(rows) if row not in done]
-        if rows:
-            matrix[rows] -= vectors.matrix[rows].mean(axis=0)
-            done.update(rows)
-    return WordVectors(vectors.words, unit_length(matrix))
+def centered(vectors: WordVectors) -> WordVectors:
+    """The vectors minus their mean, of length 1."""
+    return WordVectors(vectors.words, unit_length(vectors.matrix - vectors.matrix.mean(axis=0)))
 
 
 def unit_length(matrix: _Matrix) -> _Matrix:

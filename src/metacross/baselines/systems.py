@@ -17,7 +17,7 @@ from metacross.baselines.clustering import (
     unit_length,
 )
 from metacross.baselines.pseudo_labels import agreed_tags
-from metacross.baselines.resources import Resources, option_of
+from metacross.baselines.resources import ResourceFiles, Resources, option_of
 from metacross.baselines.workshop import Workshop, merged, soft_sentences
 from metacross.errors import SettingsError
 from metacross.model.word_features import WordFeatures
@@ -47,16 +47,24 @@ class Baseline:
     published: tuple[tuple[str, float], ...] = ()
     is_random: bool = True
 
+    def missing(self, files: ResourceFiles) -> list[str] | None:
+        """The first need that no file was given for: resources of which one would do; None if
+        nothing is missing.
+        """
+        given = files.given()
+        choices = (need.split(" or ") for need in self.needs)
+        return next((names for names in choices if not given.keys() & set(names)), None)
+
     def check(self, resources: Resources) -> None:
         """Refuse resources that lack one that it needs."""
-        for need in self.needs:
-            names = need.split(" or ")
-            if not any(resources.has(name) for name in names):
-                options = " or ".join(f"{option_of(name)} FILE" for name in names)
-                raise SettingsError(
-                    f"baseline:{self.name}: expected {need.replace('_', ' ')} for "
-                    f"{resources.target_language}; give {options}"
-                )
+        names = self.missing(resources.files)
+        if names is not None:
+            options = " or ".join(f"{option_of(name)} FILE" for name in names)
+            needed = " or ".join(names).replace("_", " ")
+            raise SettingsError(
+                f"baseline:{self.name}: expected {needed} for {resources.target_language}; "
+                f"give {options}"
+            )
 
 
 # Encoders on the source
@@ -95,12 +103,12 @@ def _ours_translated(shop: Workshop) -> NerModel:
 
 
 def _tsl(shop: Workshop) -> NerModel:
-    teacher = shop.direct(shop.source, shop.dev, shop.stage("teacher"))
+    teacher = shop.direct_on_source()
     return _taught_by(shop, teacher)
 
 
 def _tsl_ours(shop: Workshop) -> NerModel:
-    teacher = shop.meta(shop.source, shop.dev, shop.stage("teacher"))
+    teacher = shop.meta_on_source()
     return _taught_by(shop, teacher)
 
 
@@ -116,7 +124,7 @@ def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
 
 
 def _unitrans(shop: Workshop) -> NerModel:
-    on_source = shop.direct(shop.source, shop.dev, shop.stage("source"))
+    on_source = shop.direct_on_source()
     on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
     on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
     teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
@@ -143,7 +151,7 @@ def _ni(shop: Workshop) -> NerModel:
         vectors = _shared_vectors(shop)
         other = shop.bilstm_crf(shop.source, shop.dev, vectors, shop.stage("representations"))
     else:
-        other = shop.direct(shop.source, shop.dev, shop.stage("representations"))
+        other = shop.direct_on_source()
     model = CombinedModel([projected, other], shop.settings)
     model.save(shop.folder)
     return model
@@ -179,9 +187,8 @@ def _tackstrom(shop: Workshop) -> NerModel:
 
 
 def _encoder_clusters(shop: Workshop) -> tuple[WordClusters, ...]:
-    languages = [_words(shop.source), _words(shop.resources.raw_text)]
-    words = list(dict.fromkeys(word for language in languages for word in language))
-    vectors = centered(encoder_vectors(words, shop.settings.encoder), languages)
+    words = _words([*shop.source, *shop.resources.raw_text])
+    vectors = centered(encoder_vectors(words, shop.settings.encoder))
     seed = shop.settings.run.seed
     sizes = [min(size, len(words)) for size in _CLUSTER_SIZES]
     return tuple(k_means(vectors, size, seed=seed) for size in sizes)

@@ -18,8 +18,8 @@ from metacross.errors import DataError, RunError
 from metacross.model.model_folder import check_writable, is_model_folder
 from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
 from metacross.text.language_codes import checked_language
-from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
 from metacross.text.writing import write_atomically
 from metacross.training.callbacks import Callback
 from metacross.training.run_folder import BASELINE_GROUPS, corpus_digest, relevant_settings
@@ -31,22 +31,26 @@ RECORD = "baseline.json"
 
 def train_baseline(
     name: str,
-    source: Corpus | str | Path,
+    source: Corpus | str | Path | Mapping[str, str | Path],
     *,
-    dev: Corpus | str | Path,
+    dev: Corpus | str | Path | Mapping[str, str | Path],
     target: str,
     resources: Mapping[str, str | Path] | ResourceFiles | None = None,
     encoder: str | None = None,
     recipe: Recipe | Settings = "paper",
     output: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
+    shared: Path | None = None,
+    target_train: Corpus | None = None,
 ) -> NerModel:
     """Train a system to compare with, for one target language; ``metacross baselines`` lists them.
 
     ``target`` is the code of the language. ``resources`` are files by name: ``raw_text``,
     ``lexicon``, ``parallel``, ``alignments``, ``vectors``, ``source_vectors``, ``clusters``,
     ``gazetteer``. With ``output`` the model is saved there, and a training that was stopped
-    resumes.
+    resumes. ``shared`` is a folder for models that several targets have in common.
+    ``target_train`` is a little labeled target text for the taggers without an encoder; fine-tune
+    the other models instead.
 
         model = metacross.train_baseline(
             "mayhew", "en/train.conll", dev="en/dev.conll", target="es",
@@ -76,14 +80,18 @@ def train_baseline(
             settings_with(settings, {"data": {"casing": None, "match_casing": None}}),
             Path(folder),
             callbacks,
+            shared,
+            target_train,
         )
         return _trained(baseline, shop, _ingredients(baseline, shop, settings))
 
 
-def _relabeled(corpus: Corpus | str | Path, settings: Settings) -> Corpus:
+def _relabeled(
+    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+) -> Corpus:
     data = settings.data
     if not isinstance(corpus, Corpus):
-        corpus = read_corpus(corpus, language=data.language)
+        corpus = read_sources(corpus, language=data.language)
     corpus = corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
     if not corpus.labeled or not corpus.n_entities:
         raise DataError(f"{corpus.name}: expected labeled entities to learn from, found none")
@@ -145,6 +153,7 @@ def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict
         "dev": corpus_digest(shop.dev),
         "encoder": settings.encoder.name,
         "resources": shop.resources.files.digests(),
+        "target_train": shop.target_train and corpus_digest(shop.target_train),
         "settings": relevant_settings(settings) | groups,
     }
 

@@ -74,7 +74,7 @@ class Translator:
         self._language = language
         self._model = None if raw_text is None else BigramModel(raw_text)
         self._capitals = None if raw_text is None else CapitalShares.of(raw_text)
-        self._longest = min(settings.longest_phrase, self._filled.longest)
+        self._longest = min(settings.max_phrase_length, self._filled.longest)
         self._is_unspaced = primary_language(language) in _UNSPACED
 
     def translated(self, corpus: Corpus) -> TranslatedCorpus:
@@ -170,7 +170,7 @@ class Translator:
         return tuple(map(self._own_case, words))
 
     def _own_case(self, word: str) -> str:
-        share = self._settings.capital_share
+        share = self._settings.capitalize_above
         if self._capitals is None or not word.islower():
             return word
         usual = self._capitals.usually_capitalized(word, at_least=share)

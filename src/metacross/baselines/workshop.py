@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+
+from filelock import FileLock
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.word_model import WordModel
@@ -27,6 +31,7 @@ from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
+from metacross.training.run_folder import corpus_digest, relevant_settings
 from metacross.training.train import fine_tune, train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
@@ -105,6 +110,10 @@ class Workshop:
     there already is loaded, so that a baseline that was stopped resumes.
 
     ``source`` may have the target's capitals (``data.casing``), ``plain_source`` never has.
+    ``shared`` is a folder for models that do not depend on the target, so that baselines of several
+    targets train them once; None: they are stages of this baseline.
+    ``target_train`` is a little labeled text of the target language, which taggers without an
+    encoder learn together with the rest; None: there is none.
     """
 
     source: Corpus
@@ -114,6 +123,8 @@ class Workshop:
     settings: Settings
     folder: Path
     callbacks: Sequence[Callback] = ()
+    shared: Path | None = None
+    target_train: Corpus | None = None
 
     @property
     def language(self) -> str:
@@ -170,6 +181,24 @@ class Workshop:
         """The folder of a model on the way to the finished one."""
         return self.folder / "stages" / name
 
+    def direct_on_source(self) -> NerModel:
+        """The encoder, trained on the source; the same for all targets."""
+        return self._on_source("direct", self.direct)
+
+    def meta_on_source(self) -> NerModel:
+        """The encoder, meta-trained on the source; the same for all targets."""
+        return self._on_source("meta", self.meta)
+
+    def _on_source(self, method: str, make: Callable[[Corpus, Corpus, Path], NerModel]) -> NerModel:
+        if self.shared is None:
+            return make(self.source, self.dev, self.stage(method))
+        recipe = json.dumps(relevant_settings(self.settings), sort_keys=True)
+        inputs = f"{recipe} {corpus_digest(self.source)} {corpus_digest(self.dev)}"
+        name = f"{method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
+            return make(self.source, self.dev, self.shared / name)
+
     def crf(
         self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
     ) -> NerModel:
@@ -178,7 +207,8 @@ class Workshop:
         def make() -> NerModel:
             crf = self.settings.crf
             chosen = features or WordFeatures(words=crf.words, affixes=crf.affixes)
-            tagger = train_linear_crf(corpora, TagSet(self.labels), chosen, crf)
+            with_target = [*corpora, *self._target_train(folder)]
+            tagger = train_linear_crf(with_target, TagSet(self.labels), chosen, crf)
             model = WordModel(tagger, self._settings_of_words())
             model.save(folder)
             return model
@@ -199,9 +229,15 @@ class Workshop:
                 settings.bilstm_crf,
                 seed=settings.run.seed,
             )
-            return train_bilstm_crf(tagger, corpus, dev, settings, folder, self.callbacks)
+            text = merged(corpus, *self._target_train(folder))
+            return train_bilstm_crf(tagger, text, dev, settings, folder, self.callbacks)
 
         return self._made(folder, make)
+
+    def _target_train(self, folder: Path) -> list[Corpus]:
+        """The labeled target text, for the finished model only."""
+        has_text = self.target_train is not None and folder == self.folder
+        return [self.target_train] if has_text and self.target_train is not None else []
 
     def _settings_of_words(self) -> Settings:
         return settings_with(self.settings, {"encoder": {"name": "none"}})

@@ -34,6 +34,10 @@ def experiment_command(
     train: Annotated[
         list[str] | None, typer.Option(help="LANG=FILE: corpus to draw fractions from. Repeatable.")
     ] = None,
+    resource: Annotated[
+        list[str] | None,
+        typer.Option(help="LANG.NAME=FILE: es.lexicon=en-es.tsv, for baselines. Repeatable."),
+    ] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds with commas: 1,2,3.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -82,6 +86,7 @@ def experiment_command(
         "dev": dev,
         "targets": _files("--target", target),
         "target_train": _files("--train", train),
+        "resources": _resources(resource),
         "seeds": _seeds(seeds),
         "set": set_ or (),
         "quick": quick,
@@ -126,6 +131,24 @@ def _files(option: str, pairs: Sequence[str] | None) -> dict[str, str]:
     return files
 
 
+def _resources(pairs: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    """The files of ``LANG.NAME=FILE``, by language and resource.
+
+    >>> _resources(["es.lexicon=a.tsv"])
+    {'es': {'lexicon': 'a.tsv'}}
+    """
+    resources: dict[str, dict[str, str]] = {}
+    for pair in pairs or ():
+        path, sign, file = pair.partition("=")
+        language, dot, name = path.rpartition(".")
+        if not all((language, dot, name, sign, file)):
+            raise SettingsError(
+                f"--resource: expected LANG.NAME=FILE, as in es.lexicon=en-es.tsv, found {pair!r}"
+            )
+        resources.setdefault(language, {})[name] = file
+    return resources
+
+
 def _seeds(text: str | None) -> list[int] | None:
     try:
         return None if text is None else [int(part) for part in text.split(",")]
@@ -142,7 +165,8 @@ def _show_plan(plan: StudyPlan) -> None:
     seconds = estimate_seconds(plan.missing, plan.folder.runs, plan.study.curve_sentences)
     console.show_plain(
         f"{len(trainings)} training runs, {len(plan.results)} results, {n_done} of them done. "
-        f"The others take about {seconds / 60:.0f} minutes on this machine, without fine-tuning."
+        f"The others take about {seconds / 60:.0f} minutes on this machine, without fine-tuning"
+        + (" and baselines." if any(plan.study.baseline(s) for s in plan.study.systems) else ".")
     )
 
 

@@ -21,6 +21,7 @@ from metacross.cli.resource_options import (
 from metacross.errors import SettingsError
 from metacross.settings import Settings, load_settings, settings_with
 from metacross.text.language_codes import checked_language
+from metacross.text.source_corpora import parsed_sources
 
 if TYPE_CHECKING:
     from metacross.training.callbacks import Callback
@@ -37,8 +38,14 @@ def train_command(
             "baseline:NAME trains a system of metacross baselines.",
         ),
     ] = "paper",
-    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
-    dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="Labeled corpus to train on. Several languages: LANG=FILE, repeated."),
+    ] = None,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(help="Corpus to choose the best weights by; LANG=FILE as for --source."),
+    ] = None,
     encoder: Annotated[str | None, typer.Option(help="Encoder: folder or hub name.")] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the training and model.")] = None,
     set_: Annotated[
@@ -85,7 +92,14 @@ def train_command(
         raise SettingsError("--target: expected the code of a language, such as es")
     settings = settings_with(
         load_settings(recipes, set_ or ()),
-        _overrides({"data.source": source, "data.dev": dev, "encoder.name": encoder}, seed),
+        _overrides(
+            {
+                "data.source": parsed_sources("--source", source),
+                "data.dev": parsed_sources("--dev", dev),
+                "encoder.name": encoder,
+            },
+            seed,
+        ),
     )
     if output is None:
         raise SettingsError("--output: expected a folder for the training and the model")
@@ -127,7 +141,7 @@ def _baseline(recipe: str) -> tuple[str | None, list[str]]:
     return (baselines[0] if baselines else None), recipes or ["paper"]
 
 
-def _overrides(values: dict[str, str | None], seed: int | None) -> dict[str, dict[str, Any]]:
+def _overrides(values: dict[str, Any], seed: int | None) -> dict[str, dict[str, Any]]:
     """The options that are short for a setting, by group and key."""
     overrides: dict[str, dict[str, Any]] = {}
     for name, value in {**values, "run.seed": seed}.items():

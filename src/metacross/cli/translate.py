@@ -42,7 +42,7 @@ def translate_command(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Override a setting: translation.capital_share=0.7. Repeatable."
+            "--set", help="Override a setting: translation.capitalize_above=0.7. Repeatable."
         ),
     ] = None,
     reader: CorpusReader,

@@ -6,7 +6,7 @@ import copy
 import platform
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from metacross.text.casing import NOUNS, matching_draw, with_capitals
 from metacross.text.raw_text import read_raw_text
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
 from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
 from metacross.training.callbacks import Callback, JsonLog
@@ -54,9 +55,9 @@ from metacross.training.tasks import pseudo_tasks
 
 
 def train(
-    source: Corpus | str | Path,
+    source: Corpus | str | Path | Mapping[str, str | Path],
     *,
-    dev: Corpus | str | Path,
+    dev: Corpus | str | Path | Mapping[str, str | Path],
     encoder: str | None = None,
     recipe: Recipe | Settings = "paper",
     output: str | Path | None = None,
@@ -64,6 +65,8 @@ def train(
 ) -> NerModel:
     """Train a model on a labeled language and choose its best weights by their F1 on ``dev``.
 
+    Several source languages are given as ``{"en": "en/train.conll", "de": "de/train.conll"}``; the
+    model then adapts to neighbors of any of them.
     ``recipe`` is a recipe's name, a YAML file, a list of them, or settings; ``encoder`` overrides
     the recipe's. With ``output`` the model is saved there, and a training that was stopped resumes
     when it is called again with the same arguments; a finished model is only loaded.
@@ -80,11 +83,13 @@ def train(
         return _train(source, dev, settings, folder, callbacks)
 
 
-def _relabeled(corpus: Corpus | str | Path, settings: Settings) -> Corpus:
-    """Read a corpus if it is given as a file; apply ``data.map`` and ``data.drop``."""
+def _relabeled(
+    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+) -> Corpus:
+    """Read a corpus if it is given as files; apply ``data.map`` and ``data.drop``."""
     data = settings.data
     if not isinstance(corpus, Corpus):
-        corpus = read_corpus(corpus, language=data.language)
+        corpus = read_sources(corpus, language=data.language)
     return corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
 
 

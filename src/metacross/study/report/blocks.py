@@ -10,8 +10,10 @@ from metacross.text.sentence import Sentence, Span
 MISSING = "–"
 """Shown where there is no value."""
 
-Tone = Literal["good", "bad", "muted", "strong"]
-"""How a value is meant: an improvement, a loss, less important or more important than others."""
+Tone = Literal["good", "bad", "muted", "strong", "quoted"]
+"""How a value is meant: an improvement, a loss, less important or more important than others, or
+quoted from elsewhere.
+"""
 
 
 @dataclass(frozen=True, slots=True)
