@@ -10,11 +10,14 @@ import torch
 from benchmarks import released
 from benchmarks.measuring import summary, time_in_turns
 from benchmarks.sizes import Workload, workload
-from metacross.adaptation import fast as fast_module
+from metacross.adaptation.adam_weights import AdamGroups
 from metacross.adaptation.fast import FastEngine
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
+from metacross.model.batching import length_batches
+from metacross.settings import settings_with
 
+_WARM_BYTES = 8 * 2**30  # room for all gradients
 _SLOW_SENTENCES = {"mini": 40, "mbert": 12}  # sentences per repeat, except for the fast engine
 
 
@@ -66,6 +69,45 @@ def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
     }
 
 
+def measure_normalized(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
+    """Time per sentence of normalized steps, with gradients that are recorded already and without,
+    and of plain prediction in batches.
+    """
+    work = workload(size)
+    normalized = settings_with(work.settings, {"adaptation": {"optimizer": "normalized"}})
+    positions = work.evenly_spread(n_tests)
+    tests = [work.tests[i] for i in positions]
+    supports = [work.supports[i] for i in positions]
+    warm_engine = FastEngine(work.tagger, normalized, memory_bytes=_WARM_BYTES)
+    warm_engine.logits(tests, supports)
+
+    def plain(_repeat: int) -> int:
+        windows = [example.windows for example in tests]
+        for batch in length_batches(windows, max_pieces=normalized.run.batch_pieces):
+            label_logits(work.tagger, [tests[i] for i in batch])
+        return n_tests
+
+    def warm(_repeat: int) -> int:
+        warm_engine.logits(tests, supports)
+        return n_tests
+
+    def cold(_repeat: int) -> int:
+        megabytes = normalized.run.gradient_cache_mb
+        engine = FastEngine(work.tagger, normalized, memory_bytes=2**20 * megabytes)
+        engine.logits(tests, supports)
+        return n_tests
+
+    n_recorded = warm_engine.gradient_cache.n_recorded
+    times = time_in_turns({"plain": plain, "warm": warm, "cold": cold}, repeats=repeats)
+    if warm_engine.gradient_cache.n_recorded != n_recorded:
+        raise RuntimeError("the gradients do not fit in the memory of the warm engine")
+    return {
+        "variants": summary(times, "plain"),
+        "sentences": n_tests,
+        "recorded_per_sentence": n_recorded / n_tests,
+    }
+
+
 def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
     """Milliseconds per sentence with the bundled encoder as one quantity grows."""
     times: dict[str, Any] = {"neighbors": {}, "length": {}, "batch_size": {}}
@@ -81,14 +123,14 @@ def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
         positions = in_quarter[:: max(1, len(in_quarter) // n_tests)]
         mean_length = round(_mean([work.tests[i].n_pieces for i in positions]))
         times["length"][mean_length] = _milliseconds(work, positions, repeats)
-    default = fast_module._GROUP_SIZE
+    default = AdamGroups.group_size
     try:
         for batch_size in (1, 2, 4, 6, 8, 16):
-            fast_module._GROUP_SIZE = batch_size
+            AdamGroups.group_size = batch_size
             positions = work.evenly_spread(n_tests)
             times["batch_size"][batch_size] = _milliseconds(work, positions, repeats)
     finally:
-        fast_module._GROUP_SIZE = default
+        AdamGroups.group_size = default
     return times
 
 

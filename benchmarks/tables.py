@@ -11,6 +11,7 @@ VARIANT_NAMES = {
     "textbook": "textbook loop",
     "fast": "metacross",
     "plain": "plain prediction, one by one",
+    "normalized textbook": "textbook loop, normalized",
 }
 GROWTH_NAMES = {
     "neighbors": "neighbors (K)",
@@ -38,6 +39,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         f"random weights in the shape of multilingual BERT (12 layers of width 768, the lowest 3 "
         f"frozen). The sentences and their neighbors are those of the bundled corpus.",
         *_adaptation(results["adaptation"]),
+        *_normalized(results["normalized"]),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
         *_growth(results["growth"]),
@@ -61,14 +63,37 @@ def _adaptation(by_size: Mapping[str, Any]) -> Iterable[str]:
         )
 
 
+def _normalized(by_size: Mapping[str, Any]) -> Iterable[str]:
+    yield "## The same with normalized steps, against plain prediction in batches"
+    names = {"plain": "plain", "warm": "adapted, gradients recorded before", "cold": "adapted"}
+    rows = [
+        [
+            SIZE_NAMES[size],
+            names[name],
+            f"{variant['milliseconds']:.1f}",
+            "" if name == "plain" else _ratio(variant),
+        ]
+        for size, result in by_size.items()
+        for name, variant in result["variants"].items()
+    ]
+    yield _table(["model", "mode", "ms", "relative to plain"], rows)
+    for size, result in by_size.items():
+        yield (
+            f"{SIZE_NAMES[size]}: {result['sentences']} sentences; "
+            f"{result['recorded_per_sentence']:.2f} source sentences were recorded for each."
+        )
+
+
 def _meta_training(by_size: Mapping[str, Any]) -> Iterable[str]:
     yield "## One task of meta-training"
     yield _variants_table(by_size)
     for size, result in by_size.items():
         yield (
-            f"{SIZE_NAMES[size]}: {result['inner_steps']} inner steps. The gradients differ from "
-            f"those of the textbook loop by at most {result['max_gradient_difference']:.1e}; the "
-            f"largest gradient is {result['max_gradient']:.1f}."
+            f"{SIZE_NAMES[size]}: {result['inner_steps']} inner steps. metacross computes "
+            f"{result['tasks_per_repeat']} tasks with normalized inner steps side by side; their "
+            f"gradients differ from those of the textbook loop by at most "
+            f"{result['max_gradient_difference']:.1e}; the largest gradient is "
+            f"{result['max_gradient']:.1f}."
         )
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from metacross.adaptation.language_report import LanguageReport
     from metacross.adaptation.ner_model import NerModel, load
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
+    from metacross.adaptation.selection import SelectBy, Selected, select
+    from metacross.baselines.train_baseline import train_baseline
+    from metacross.model.remembered import Remembered
     from metacross.serving.card import write_card
     from metacross.serving.language_reports import LanguageReports, report_languages
     from metacross.serving.pipeline import EntityPipeline, pipeline, register_pipelines
@@ -53,9 +56,12 @@ __all__ = [
     "NerModel",
     "Prediction",
     "PushedModel",
+    "Remembered",
     "RunError",
     "Score",
     "ScoreReport",
+    "SelectBy",
+    "Selected",
     "Sentence",
     "SentencePrediction",
     "Settings",
@@ -78,7 +84,9 @@ __all__ = [
     "report_languages",
     "run_study",
     "score",
+    "select",
     "train",
+    "train_baseline",
     "write_card",
     "write_corpus",
 ]
@@ -98,6 +106,9 @@ _LAZY = {
     "NerModel": "metacross.adaptation.ner_model",
     "Prediction": "metacross.adaptation.prediction",
     "PushedModel": "metacross.serving.push",
+    "Remembered": "metacross.model.remembered",
+    "SelectBy": "metacross.adaptation.selection",
+    "Selected": "metacross.adaptation.selection",
     "SentencePrediction": "metacross.adaptation.prediction",
     "Study": "metacross.study.plan",
     "StudyComparison": "metacross.study.compare_studies",
@@ -111,7 +122,9 @@ _LAZY = {
     "push": "metacross.serving.push",
     "report_languages": "metacross.serving.language_reports",
     "run_study": "metacross.study.run_study",
+    "select": "metacross.adaptation.selection",
     "train": "metacross.training.train",
+    "train_baseline": "metacross.baselines.train_baseline",
     "write_card": "metacross.serving.card",
 }
 

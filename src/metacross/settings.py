@@ -96,8 +96,18 @@ class RetrievalSettings(SettingsGroup):
     )
 
 
+InnerOptimizer: TypeAlias = Literal["adam", "normalized", "sgd"]
+"""The optimizer of the few steps on a support set."""
+_INNER_OPTIMIZERS = (
+    "adam; normalized: each weight's gradient divided by its root mean square; sgd: the gradient"
+)
+
+
 class OptimizerSettings(SettingsGroup):
-    """Adam, in the inner and outer loop, in adaptation and in fine-tuning."""
+    """Adam, in the inner and outer loop, in adaptation and in fine-tuning.
+
+    ``epsilon``, ``weight_decay`` and ``clip_norm`` hold for the other inner optimizers too.
+    """
 
     bias_correction: bool = Field(True, description="as in the Adam paper")
     epsilon: float = Field(1e-8, gt=0, description="added to the denominator")
@@ -125,6 +135,9 @@ class MetaSettings(SettingsGroup):
     steps: int = Field(3_000, ge=1, description="number of meta-updates")
     tasks_per_step: int = Field(32, ge=1, description="tasks whose gradients are summed")
     inner_steps: int = Field(2, ge=1, description="n: updates on the support")
+    inner_optimizer: InnerOptimizer = Field(
+        "adam", description=f"optimizer of these updates: {_INNER_OPTIMIZERS}"
+    )
     inner_learning_rate: float = Field(3e-5, gt=0, description="alpha")
     outer_learning_rate: float = Field(3e-5, gt=0, description="beta")
 
@@ -141,6 +154,9 @@ class AdaptationSettings(SettingsGroup):
     """What happens before a foreign sentence is labeled."""
 
     steps: int = Field(1, ge=1, description="updates on the neighbors")
+    optimizer: InnerOptimizer = Field(
+        "adam", description=f"optimizer of these updates: {_INNER_OPTIMIZERS}"
+    )
     learning_rate: float = Field(1e-5, gt=0, description="gamma")
     max_weight: float = Field(
         0.0, ge=0, description="weight of the largest loss among a sentence's words"
@@ -159,11 +175,104 @@ class FineTuningSettings(SettingsGroup):
 class DataSettings(SettingsGroup):
     """The labeled source language."""
 
-    source: str | None = Field(None, description="corpus to train on")
-    dev: str | None = Field(None, description="corpus to choose the best weights by")
-    language: str | None = Field(None, description="language code")
+    source: str | dict[str, str] | None = Field(
+        None, description="corpus to train on; several source languages: {en: FILE, de: FILE}"
+    )
+    dev: str | dict[str, str] | None = Field(
+        None, description="corpus to choose the best weights by; several: {en: FILE, de: FILE}"
+    )
+    language: str | None = Field(None, description="language code of a single source")
     drop: tuple[str, ...] = Field((), description="entity types to relabel as O")
     map: dict[str, str] = Field({}, description="entity types to rename")
+    casing: Literal["nouns"] | None = Field(
+        None,
+        description="the target's spelling; nouns: half of the source sentences get capitals on "
+        "half of their longer common words, for targets such as German; null: as it is",
+    )
+    match_casing: str | None = Field(
+        None,
+        description="raw text of the target language: source words outside entities get capitals "
+        "until they are as frequent as in this text",
+    )
+
+
+class TranslationSettings(SettingsGroup):
+    """Word-by-word translation of the source corpus with a lexicon (baselines)."""
+
+    max_phrase_length: int = Field(4, ge=1, description="words of the longest phrase looked up")
+    language_model_weight: float = Field(
+        0.25, ge=0, description="weight of the language model's log-probability; 0: lexicon only"
+    )
+    capitalize_above: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="a translated word gets a capital if this share of it has one in the target's "
+        "raw text",
+    )
+    copied_labels: tuple[str, ...] = Field(
+        ("PER",), description="entity types whose words are copied where both scripts are the same"
+    )
+
+
+class ProjectionSettings(SettingsGroup):
+    """Projection of labels through parallel text (baselines)."""
+
+    aligner: Literal["ibm1", "encoder"] = Field(
+        "ibm1", description="aligns words: IBM model 1 with a diagonal prior, or encoder states"
+    )
+    encoder_layers: int | None = Field(
+        None, ge=1, description="bottom layers read by the encoder aligner; null: all"
+    )
+    min_quality: float = Field(
+        0.7, ge=0, le=1, description="lowest mean agreement of a sentence's entities with others"
+    )
+    min_entities: int = Field(1, ge=0, description="fewest entities of a sentence that is kept")
+    max_stretch: int = Field(
+        2, ge=0, description="words by which a projected entity may be longer than its source"
+    )
+    without_entities: float = Field(
+        0.5, ge=0, description="entity-free sentences kept for each kept sentence with entities"
+    )
+
+
+class DistillationSettings(SettingsGroup):
+    """A student that learns a teacher's probabilities on raw target text (baselines)."""
+
+    sentences: int = Field(
+        10_000, ge=1, description="most sentences of raw text; the first ones are taken"
+    )
+    epochs: int = Field(3, ge=1, description="passes over the raw text")
+    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
+    learning_rate: float = Field(1e-4, gt=0, description="learning rate")
+    hard_weight: float = Field(
+        1.0, ge=0, description="weight of the cross-entropy on words with hard labels"
+    )
+    adapt: bool | None = Field(None, description="the teacher adapts; null: if it was meta-trained")
+
+
+class CrfSettings(SettingsGroup):
+    """A linear CRF over features of words (baselines)."""
+
+    iterations: int = Field(100, ge=1, description="most iterations of L-BFGS")
+    l1: float = Field(0.1, ge=0, description="weight of the L1 norm")
+    l2: float = Field(0.1, ge=0, description="weight of the squared L2 norm")
+    min_count: int = Field(2, ge=1, description="rarer features are left out")
+    words: bool = Field(True, description="the word itself is a feature")
+    affixes: bool = Field(True, description="first and last letters are features")
+
+
+class BilstmCrfSettings(SettingsGroup):
+    """A BiLSTM with characters and a CRF (baselines)."""
+
+    character_width: int = Field(25, ge=1, description="width of character vectors")
+    character_states: int = Field(50, ge=1, description="character LSTM states per direction")
+    states: int = Field(200, ge=1, description="word LSTM states per direction")
+    attention: bool = Field(True, description="self-attention between the LSTM and the CRF")
+    dropout: float = Field(0.5, ge=0, lt=1, description="on input, output and context")
+    epochs: int = Field(10, ge=1, description="passes over the text")
+    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
+    learning_rate: float = Field(2e-3, gt=0, description="learning rate")
 
 
 class RunSettings(SettingsGroup):
@@ -199,6 +308,11 @@ class Settings(SettingsGroup):
     direct: DirectSettings = DirectSettings()
     adaptation: AdaptationSettings = AdaptationSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
+    translation: TranslationSettings = TranslationSettings()
+    projection: ProjectionSettings = ProjectionSettings()
+    distillation: DistillationSettings = DistillationSettings()
+    crf: CrfSettings = CrfSettings()
+    bilstm_crf: BilstmCrfSettings = BilstmCrfSettings()
     data: DataSettings = DataSettings()
     run: RunSettings = RunSettings()
 

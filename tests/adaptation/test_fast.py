@@ -11,6 +11,7 @@ from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 from metacross.model.encoder import layers_of, weights_digest
 from metacross.settings import load_settings
+from metacross.text.sentence import Sentence
 from tiny import tagger_on
 
 TESTS = tiny.corpus(9, seed=21)
@@ -22,10 +23,11 @@ def textbook_logits(tagger, settings, example, support):
     with adapted(
         tagger,
         support,
-        steps=1,
+        steps=adaptation.steps,
         learning_rate=adaptation.learning_rate,
         max_weight=adaptation.max_weight,
         optimizer=settings.optimizer,
+        optimizer_name=adaptation.optimizer,
     ):
         return label_logits(tagger, [example])[0]
 
@@ -67,6 +69,62 @@ def test_logits_equal_the_textbook_loop_s(encoders, family, k):
     ours, theirs, plain = both(folder, k, learning_rate)
     assert worst(ours, theirs) < 1e-5
     assert worst(ours, plain) > 1e-3  # or adapting would be nothing
+
+
+LOW_RANK = {
+    "normalized": ("adaptation.optimizer=normalized",),
+    "sgd": ("adaptation.optimizer=sgd", "adaptation.learning_rate=1e-2"),
+    "three steps": ("adaptation.optimizer=normalized", "adaptation.steps=3"),
+    "decay": (
+        "adaptation.optimizer=normalized",
+        "adaptation.steps=2",
+        "optimizer.weight_decay=0.1",
+    ),
+    "clipping": ("adaptation.optimizer=sgd", "optimizer.clip_norm=0.1", "adaptation.steps=2"),
+    "max loss": ("adaptation.optimizer=normalized", "adaptation.max_weight=2"),
+}
+
+
+@pytest.mark.parametrize("family", [*(f for f in tiny.FAMILIES if f != "albert"), "mini"])
+@pytest.mark.parametrize("k", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 5))])
+def test_normalized_steps_have_the_textbook_loop_s_logits(encoders, family, k):
+    folder = "mini" if family == "mini" else encoders[family]
+    ours, theirs, plain = both(
+        folder, k, "adaptation.learning_rate=1e-3", "adaptation.optimizer=normalized"
+    )
+    assert worst(ours, theirs) < 1e-5
+    assert worst(ours, plain) > 1e-3  # or adapting would be nothing
+
+
+@pytest.mark.parametrize("overrides", LOW_RANK.values(), ids=LOW_RANK)
+@pytest.mark.parametrize(
+    "family", ["bert", *(pytest.param(f, marks=pytest.mark.slow) for f in ("gemma3", "mdeberta"))]
+)
+def test_low_rank_steps_of_every_kind_have_the_textbook_loop_s_logits(encoders, family, overrides):
+    ours, theirs, _ = both(encoders[family], 2, "adaptation.learning_rate=1e-3", *overrides)
+    assert worst(ours, theirs) < 1e-5
+
+
+def test_low_rank_steps_with_sentences_of_several_windows(encoders):
+    tests = [
+        Sentence(s.words * n, language=s.language)
+        for s, n in zip(TESTS, (1, 30, 1, 1, 60, 1, 25, 1, 2), strict=True)
+    ]
+    source = [
+        Sentence(s.words * n, s.spans, language=s.language)
+        for s, n in zip(SOURCE, (1, 30, 1, 1, 1, 40, 25, 1, 2, 1, 1, 1), strict=True)
+    ]
+    for steps in ("1", "2"):
+        ours, theirs, _ = both(
+            encoders["bert"],
+            2,
+            "adaptation.learning_rate=1e-3",
+            "adaptation.optimizer=normalized",
+            f"adaptation.steps={steps}",
+            tests=tests,
+            source=source,
+        )
+        assert worst(ours, theirs) < 1e-5
 
 
 @pytest.mark.slow
@@ -150,7 +208,7 @@ def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
     examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
     engine = FastEngine(tagger, settings, memory_bytes=10**9)
     wanted = label_logits(tagger, examples)
-    monkeypatch.setattr(engine, "_multiplied", lambda *_: 1 / 0)
+    monkeypatch.setattr(engine._groups, "_multiplied", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         engine.logits(examples, [{0: source[0]} for _ in examples])
     assert worst(label_logits(tagger, examples), wanted) == 0
@@ -160,7 +218,7 @@ def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):
 @pytest.mark.parametrize(
     ("override", "reason"),
     [
-        ("adaptation.steps=2", "adaptation.steps is more than 1"),
+        ("adaptation.steps=2", "adaptation.steps is more than 1 and adaptation.optimizer is adam"),
         ("adaptation.dropout=true", "adaptation.dropout is on"),
     ],
 )

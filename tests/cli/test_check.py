@@ -114,7 +114,11 @@ def test_check_with_a_model_prints_json(run, write, trained_folder):
     assert 0 <= second["f1"] <= 1
     assert first["script"] == {"name": "Latin", "share": 1.0}
     assert languages["known_f1_only"] == {}
-    assert json.loads(run("check", raw, "--json").out).keys() == {"files", "overlaps"}
+    assert json.loads(run("check", raw, "--json").out).keys() == {
+        "files",
+        "overlaps",
+        "findings",
+    }
 
 
 def test_check_shows_the_known_f1_of_the_card(run, write, trained_folder, tmp_path):
@@ -159,3 +163,36 @@ def test_check_needs_a_model_for_results(run, write):
     outcome = run("check", write("x.txt", "ana .\n"), "--results", "x.jsonl")
     assert outcome.code == 1
     assert "--results: expected --model MODEL too" in outcome.err
+
+
+def test_findings_have_levels_and_strict_turns_warnings_into_a_failure(run, write):
+    names = "".join(f"Lima B-LOC\nsube O\nw{n} O\n\n" for n in range(25))
+    path = write("x.conll", names + "Lima B-ORG\nbaja O\n")
+    outcome = run("check", path)
+    assert outcome.code == 0
+    assert "warning: other type (1)" in outcome.out
+    assert f"{path}:101: 'Lima' is ORG here and LOC 25 times" in outcome.out
+    assert run("check", path, "--strict").code == 1
+    findings = json.loads(run("check", path, "--json").out)["findings"]
+    assert [(f["level"], f["kind"]) for f in findings] == [
+        ("warning", "other type"),
+        ("note", "rare type"),
+    ]
+    assert run("check", write("y.conll", names), "--strict").code == 0
+
+
+def test_an_error_fails_without_strict(run, write):
+    path = write("x.conll", "Li\x07ma B-LOC\n" * 20)
+    outcome = run("check", path)
+    assert outcome.code == 1
+    assert "error: control character" in outcome.out
+
+
+def test_check_with_a_model_lists_doubtful_labels(run, write, trained_folder):
+    path = write("y.conll", "ana B-LOC\nwent O\nto O\nrome B-PER\n\n" * 3)
+    outcome = run("check", path, "--model", trained_folder, "--json")
+    assert outcome.code == 0, outcome.err
+    doubtful = [f for f in json.loads(outcome.out)["findings"] if f["kind"] == "doubtful label"]
+    assert doubtful
+    assert doubtful[0]["place"].startswith(str(path))
+    assert "the model finds" in doubtful[0]["message"]

@@ -46,9 +46,54 @@ def test_convert_counts_repaired_tags(run, write, tmp_path):
         "words": 8,
         "entities": 3,
         "repairs": 1,
+        "left_out": 0,
     }
 
 
 def test_convert_writes_the_language(run, write, tmp_path):
     run("convert", write("x.conll", TEXT), tmp_path / "y.jsonl", "--language", "es")
     assert {sentence.language for sentence in read_corpus(tmp_path / "y.jsonl")} == {"es"}
+
+
+def test_convert_writes_for_a_tool_and_reads_it_back(run, write, tmp_path):
+    source = write("x.conll", TEXT)
+    tasks, config = tmp_path / "tasks.json", tmp_path / "config.xml"
+    outcome = run("convert", source, tasks, "--to", "label-studio", "--label-config", config)
+    assert outcome.code == 0, outcome.err
+    first = json.loads(tasks.read_text())[0]
+    assert first["annotations"][0]["result"][0]["value"] == {
+        "start": 0, "end": 7, "text": "Ginebra", "labels": ["LOC"],
+    }  # fmt: skip
+    assert '<Label value="PER"' in config.read_text()
+    assert run("convert", tasks, tmp_path / "y.conll").code == 0
+    assert read_corpus(tmp_path / "y.conll") == read_corpus(source)
+
+
+def test_convert_says_what_it_left_out(run, write, tmp_path):
+    write("doc.txt", "Ana vive en Lima")
+    source = write("doc.ann", "T1\tPER 0 3\tAna\nT2\tLOC 0 3;12 16\tAna Lima\n")
+    target = tmp_path / "y.conll"
+    refused = run("convert", source, target)
+    assert refused.code == 1
+    assert "doc.ann:2: expected an entity in one piece" in refused.err
+    outcome = run("convert", source, target, "--lossy")
+    assert outcome.code == 0
+    assert "1 annotations left out" in outcome.out
+    assert "left out: " in outcome.err
+    assert "doc.ann:2" in outcome.err
+
+
+def test_convert_chooses_an_annotator(run, write, tmp_path):
+    def annotation(person, label):
+        value = {"start": 0, "end": 3, "text": "Ana", "labels": [label]}
+        return {"completed_by": person, "result": [{"type": "labels", "value": value}]}
+
+    task = {
+        "id": 1,
+        "data": {"text": "Ana"},
+        "annotations": [annotation(1, "PER"), annotation(2, "LOC")],
+    }
+    source, target = write("x.json", json.dumps([task])), tmp_path / "y.conll"
+    assert run("convert", source, target).code == 1
+    assert run("convert", source, target, "--annotator", "2").code == 0
+    assert target.read_text() == "Ana\tB-LOC\n\n"

@@ -94,7 +94,10 @@ def test_a_list_of_recipes_is_written_with_commas(study_file, tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("experiment", "zero-shoot"), "expected a YAML file or a study of demo, k, lambda"),
+        (
+            ("experiment", "zero-shoot"),
+            "expected a YAML file or a study of baselines, beyond, demo, k",
+        ),
         (("experiment", "zero-shot", "--target", "es"), "--target: expected LANG=FILE"),
         (("experiment", "zero-shot", "--seeds", "a,b"), "--seeds: expected numbers"),
         (("experiment", "zero-shot", "--set", "dirct"), "set: expected group.key=value"),

@@ -49,7 +49,8 @@ CASES = {
     "number of a word": case("x.iob2", "# text = a\n1\ta\tO\nb\tb\tO\n", ":3: expected the number of a word"),
     "no JSON": case("x.jsonl", '{"tokens": ["a"]}\nhello\n', ":2: expected a JSON object"),
     "cut JSON": case("x.jsonl", '{"tokens": ["a"', ":1: expected a JSON object"),
-    "JSON list": case("x.json", '[{"tokens": ["a"]}]', ":1: expected one JSON object per line, found a list"),
+    "JSON list": case("x.json", '[{"tokens": ["a"]}, 3]', ":1: expected a JSON object, found 3"),
+    "JSON list in a line": case("x.jsonl", '{"tokens": ["a"]}\n["a"]', ":2: expected one JSON object per line, found a list"),
     "JSON number": case("x.jsonl", "12\n", ":1: expected a JSON object, found '12'"),
     "deep JSON": case("x.jsonl", '{"a":' * 100_000, ":1: expected a JSON object"),
     "JSON without words": case("x.jsonl", record(sentence="a"), ":1: expected 'tokens' or 'text'"),
@@ -90,7 +91,7 @@ def test_a_bad_file_gives_one_line(run, write, tmp_path, command, bad):
     ("arguments", "says"),
     [
         (["check", "no-such-file.conll"], "no-such-file.conll: cannot be read: No such file"),
-        (["check", "."], ".: expected a file or a saved data set, found a folder"),
+        (["check", "."], ".: expected a file, a saved data set or .ann files of brat, found a folder"),
         (["check", "hub:nobody/nothing"], "hub:nobody/nothing: "),
         (["check", "good.conll", "--encoding", "klingon"], "expected an encoding such as"),
         (["check", "good.conll", "--map", "person"], "--map: expected OLD=NEW"),

@@ -3,7 +3,11 @@
 import io
 import json
 
+import pytest
+
+import metacross
 import tiny
+from metacross.text.reading import ReadOptions, read_corpus
 
 
 def test_predict_reads_text_from_the_standard_input_and_writes_conll(
@@ -52,3 +56,47 @@ def test_offsets_of_raw_text_point_into_it(run, trained_folder, write):
     assert spans
     for record, span in spans:
         assert record["text"][span["start_char"] : span["end_char"]] == span["text"]
+
+
+@pytest.mark.parametrize(
+    ("to", "name"),
+    [
+        ("label-studio", "x.json"),
+        ("argilla", "x.json"),
+        ("doccano", "x.jsonl"),
+        ("prodigy", "x.jsonl"),
+        ("conllu", "x.conllu"),
+        ("brat", "x.ann"),
+    ],
+)
+def test_predictions_for_a_tool_read_back_as_the_model_made_them(
+    run, trained_folder, files, tmp_path, to, name
+):
+    outcome = run(
+        "predict", trained_folder, files["target"], "--to", to, "--output", tmp_path / name
+    )
+    assert outcome.code == 0, outcome.err
+    model = metacross.load(trained_folder, device="cpu")
+    target = metacross.read_corpus(files["target"])
+    expected = [prediction.labeled for prediction in model.predict_stream(target)]
+    options = ReadOptions(annotator="model" if to in ("label-studio", "argilla") else None)
+    assert list(read_corpus(tmp_path / name, options=options)) == expected
+    assert any(sentence.spans for sentence in expected)
+
+
+def test_a_prediction_for_label_studio_says_what_it_learned_from(run, trained_folder, files):
+    outcome = run("predict", trained_folder, files["target"], "--to", "label-studio")
+    tasks = json.loads(outcome.out)
+    predictions = [task["predictions"][0] for task in tasks]
+    assert all(0 <= prediction["score"] <= 1 for prediction in predictions)
+    regions = [region for prediction in predictions for region in prediction["result"]]
+    assert regions
+    for region in regions:
+        assert region["meta"]["text"][0].startswith("learned from: ")
+        assert 0 <= region["score"] <= 1
+
+
+def test_brat_needs_a_file_to_write_to(run, trained_folder, files):
+    outcome = run("predict", trained_folder, files["target"], "--to", "brat")
+    assert outcome.code == 1
+    assert "expected --output FILE.ann" in outcome.err

@@ -21,6 +21,8 @@ PATHS = {
     "/v1/predict": {"post"},
     "/v1/stream": {"post"},
     "/v1/why": {"post"},
+    "/v1/remember": {"post"},
+    "/v1/forget": {"post"},
     "/v1/model": {"get"},
     "/healthz": {"get"},
     "/readyz": {"get"},

@@ -106,3 +106,25 @@ def test_a_mini_batch_in_groups_of_similar_length_has_the_same_gradient(encoders
     together = torch.autograd.grad(tagger.loss(tagger.batch(examples), max_weight=1.0), weights)
     for gradient, expected in zip(grouped, together, strict=True):
         torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("recipe", ["direct", "paper"])
+def test_the_source_gets_the_capitals_of_the_target(encoders, write, tmp_path, recipe):
+    raw = write("de.txt", "das Haus ist alt\nein Baum und ein Hund\n" * 5)
+    for name, setting in (("nouns", "data.casing=nouns"), ("text", f"data.match_casing={raw}")):
+        settings = load_settings(
+            recipe, [*tiny.FAST, "direct.steps=2", "meta.steps=2", setting, "masking.ratio=0.3"]
+        )
+        model = metacross.train(
+            SOURCE, dev=DEV, encoder=encoders["bert"], recipe=settings, output=tmp_path / name
+        )
+        source = model.parts.datastore.source
+        assert [s.spans for s in source] == [s.spans for s in SOURCE]
+        assert [s.words for s in source] != [s.words for s in SOURCE]
+        assert [[w.lower() for w in s.words] for s in source] == [list(s.words) for s in SOURCE]
+
+
+def test_two_ways_to_choose_capitals_are_refused(encoders):
+    settings = load_settings("direct", ["data.casing=nouns", "data.match_casing=x.txt"])
+    with pytest.raises(SettingsError, match=r"data\.casing or data\.match_casing, found both"):
+        metacross.train(SOURCE, dev=DEV, encoder=encoders["bert"], recipe=settings)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import torch
@@ -29,15 +31,19 @@ _MAX_BATCH_PIECES = 512  # pieces of sentences that are recorded together
 class GradientCache:
     """The traces of the most recently used source sentences; the pool has a slot per piece."""
 
-    def __init__(self, tagger: Tagger, *, max_weight: float, memory_bytes: int) -> None:
+    def __init__(
+        self, tagger: Tagger, *, max_weight: float, memory_bytes: int, with_norms: bool = False
+    ) -> None:
         self._device = tagger.device
         self._recorder = GradientRecorder(tagger)
         self._max_weight = max_weight
+        self._with_norms = with_norms
         self._memory_bytes = memory_bytes
         self._layout: _Layout | None = None
         self._pool = _Pool({}, {}, [])
         self._slots: OrderedDict[int, Tensor] = OrderedDict()
         self._vectors: dict[int, Tensor] = {}
+        self._squared_norms: dict[int, Tensor] = {}
         self._shared: dict[int, _Matrices] = {}
         self.n_recorded = 0
         """Number of recorded sentences, counting again those that were evicted before."""
@@ -71,6 +77,7 @@ class GradientCache:
         while len(self._pool.free) < n_missing:
             position, slots = self._slots.popitem(last=False)
             del self._vectors[position]
+            self._squared_norms.pop(position, None)
             self._shared.pop(position, None)
             self._pool.free.extend(slots.tolist())
         self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
@@ -89,6 +96,7 @@ class GradientCache:
         )  # at least one support fits
         self._slots.clear()
         self._vectors.clear()
+        self._squared_norms.clear()
         self._shared.clear()
         self._pool = _Pool(
             inputs={n: self._empty(n_slots + 1, width) for n, width in layout.inputs.items()},
@@ -111,7 +119,7 @@ class GradientCache:
         batches = list(_batches(examples, workers.n, max_pieces))
         parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
 
-        def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> Tensor:
+        def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> tuple[Tensor, Tensor]:
             batch = [examples[position] for position in part[0]]
             trace = self._recorder.record(batch, max_weight=self._max_weight)
             if trace.shared.keys() != self._known_layout.shared.keys():
@@ -119,14 +127,18 @@ class GradientCache:
             if trace.shared:
                 (position,) = part[0]
                 self._shared[position] = trace.shared
-            return self._write(trace, torch.cat(list(part[1])))
+            norms = _squared_norms(trace) if self._with_norms else trace.losses
+            return self._write(trace, torch.cat(list(part[1]))), norms
 
         with self._recorder.recording():
-            vectors = list(workers.each(recorded, parts))
-        for (batch, slots), batch_vectors in zip(parts, vectors, strict=True):
-            self._slots.update(zip(batch, slots, strict=True))
-            rows = zip(batch, batch_vectors, strict=True)
-            self._vectors.update((position, row.clone()) for position, row in rows)
+            results = list(workers.each(recorded, parts))
+        for (batch, slots), (vectors, norms) in zip(parts, results, strict=True):
+            for position, own_slots, row, own_norms in zip(
+                batch, slots, vectors, norms, strict=True
+            ):
+                self._slots[position] = own_slots
+                self._vectors[position] = row.clone()
+                self._squared_norms[position] = own_norms.clone()
         del self._pool.free[len(self._pool.free) - len(free) :]
         self.n_recorded += len(examples)
 
@@ -156,14 +168,34 @@ class GradientCache:
         slots = [torch.cat([self._slots[position] for position in support]) for support in supports]
         return pad_sequence(slots, batch_first=True)
 
-    def matrix(self, name: str, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs and deltas of a linear layer's weight, for pieces in these slots.
-
-        *Shape:* (supports, pieces, in) and (supports, pieces, out).
+    def slots_by_length(self, supports: Sequence[Sequence[int]]) -> list[Tensor]:
+        """The slots of the longest sentence of each support, of the second longest and so on, each
+        padded with a slot of zeros. *Shape:* each (supports, pieces).
         """
-        layout = self._known_layout
-        inputs = functional.embedding(slots, self._pool.inputs[layout.input_of[name]])
-        return inputs, functional.embedding(slots, self._pool.deltas[name])
+        none = torch.zeros(0, dtype=torch.long, device=self._device)
+        ordered = [
+            sorted((self._slots[position] for position in support), key=len, reverse=True)
+            for support in supports
+        ]
+        return [
+            pad_sequence(list(rank), batch_first=True)
+            for rank in itertools.zip_longest(*ordered, fillvalue=none)
+        ]
+
+    def inputs(self, name: str, slots: Tensor) -> Tensor:
+        """The inputs of a linear layer's weight for pieces in these slots.
+
+        *Shape:* (supports, pieces), result (supports, pieces, in).
+        """
+        return functional.embedding(slots, self._pool.inputs[self.input_name(name)])
+
+    def deltas(self, name: str, slots: Tensor) -> Tensor:
+        """Likewise the gradients at its outputs. *Shape:* result (supports, pieces, out)."""
+        return functional.embedding(slots, self._pool.deltas[name])
+
+    def input_name(self, name: str) -> str:
+        """The name under which the inputs of a matrix are stored: layers can share them."""
+        return self._known_layout.input_of[name]
 
     def has_matrix(self, name: str) -> bool:
         """Whether a linear layer reads the pieces of the sentences."""
@@ -190,19 +222,41 @@ class GradientCache:
 
         *Shape:* each (supports, width).
         """
-        means = [
-            torch.stack([self._vectors[position] for position in support]).mean(dim=0)
-            for support in supports
-        ]
+        sizes = torch.tensor([len(support) for support in supports], device=self._device)
+        means = self._sums(self._vectors, supports) / sizes[:, None]
         widths = self._known_layout.vectors
-        parts = torch.split(torch.stack(means), list(widths.values()), dim=1)
+        parts = torch.split(means, list(widths.values()), dim=1)
         return dict(zip(widths, parts, strict=True))
+
+    def squared_norms(self, supports: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        """For each matrix the sum of the squared norms of the gradients of a support's sentences.
+
+        *Shape:* each (supports,).
+        """
+        return dict(
+            zip(
+                self._known_layout.deltas,
+                self._sums(self._squared_norms, supports).T,
+                strict=True,
+            )
+        )
+
+    def _sums(self, rows: Mapping[int, Tensor], supports: Sequence[Sequence[int]]) -> Tensor:
+        """*Shape:* (supports, width)."""
+        flat = torch.stack([rows[position] for support in supports for position in support])
+        number = [i for i, support in enumerate(supports) for _ in support]
+        sums = flat.new_zeros(len(supports), flat.shape[1])
+        return sums.index_add_(0, torch.tensor(number, device=self._device), flat)
+
+    @property
+    def matrix_names(self) -> list[str]:
+        """The names of matrices with gradients."""
+        return [*dict.fromkeys((*self._known_layout.deltas, *self._known_layout.shared))]
 
     @property
     def weight_names(self) -> list[str]:
         """The names of matrices and vectors with gradients."""
-        layout = self._known_layout
-        return [*dict.fromkeys((*layout.deltas, *layout.shared, *layout.vectors))]
+        return [*self.matrix_names, *self._known_layout.vectors]
 
     @property
     def _known_layout(self) -> _Layout:
@@ -256,6 +310,27 @@ def _layout_of(trace: LayerTrace) -> _Layout:
         vectors={name: rows.shape[1] for name, rows in trace.vectors.items()},
         shared={name: a.shape[1] + b.shape[1] for name, (a, b) in trace.shared.items()},
     )
+
+
+def _squared_norms(trace: LayerTrace) -> Tensor:
+    """The squared norms of each sentence's matrix gradients, without what sentences share.
+
+    *Shape:* (sentences, matrices).
+    """
+    lengths = [end - start for start, end in pairwise(trace.ends)]
+
+    def padded(rows: Tensor) -> Tensor:
+        return pad_sequence(list(torch.split(rows, lengths)), batch_first=True)
+
+    grams: dict[int, Tensor] = {}
+    norms = []
+    for inputs, deltas in trace.matrices.values():
+        if id(inputs) not in grams:
+            rows = padded(inputs)
+            grams[id(inputs)] = torch.bmm(rows, rows.mT)  # (sentences, pieces, pieces)
+        rows = padded(deltas)
+        norms.append(torch.bmm(rows, rows.mT).mul_(grams[id(inputs)]).sum(dim=(1, 2)))
+    return torch.stack(norms, dim=1)
 
 
 def _batches(

@@ -119,7 +119,9 @@ class GradientRecorder:
         for name, layer in self._layers.items():
 
             def hook(_module: Any, inputs: Any, output: Tensor, name: str = name) -> Tensor:  # noqa: ANN401
-                builder: _TraceBuilder = self._thread.builder
+                builder: _TraceBuilder | None = getattr(self._thread, "builder", None)
+                if builder is None:
+                    return output
                 return builder.add_layer(name, self._layers[name], inputs[0], output)
 
             handles.append(layer.module.register_forward_hook(hook))
@@ -149,6 +151,7 @@ class GradientRecorder:
             )
             torch.autograd.grad(losses.sum(), builder.lowest, allow_unused=True)
             builder.lowest.clear()  # breaks a reference cycle
+        self._thread.builder = None
         return LayerTrace(
             losses=losses.detach(),
             ends=(0, *lengths.cumsum(0).tolist()),

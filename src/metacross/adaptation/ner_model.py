@@ -12,11 +12,19 @@ from metacross.adaptation.evaluation import Evaluation, evaluate
 from metacross.adaptation.explanation import Explanation
 from metacross.adaptation.plain import plain_predictions
 from metacross.adaptation.prediction import Neighbor, Prediction, SentencePrediction
+from metacross.adaptation.remembering import (
+    ids_of,
+    saved_with,
+    saved_without,
+    sentences_to_remember,
+    with_remembered,
+)
 from metacross.adaptation.sentence_adapter import EngineName, Progress, SentenceAdapter
 from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.hub_models import find_model
-from metacross.model.model_folder import ModelParts, load_model, save_model
+from metacross.model.model_folder import ModelParts, load_model, save_model, tagger_kind
+from metacross.model.remembered import Remembered, joined
 from metacross.settings import Settings, settings_with
 from metacross.text.language_codes import checked_language
 from metacross.text.reading import read_corpus, sentence_layouts, unlabeled
@@ -254,6 +262,49 @@ class NerModel:
             callbacks=callbacks,
         )
 
+    @property
+    def remembered(self) -> tuple[Remembered, ...]:
+        """The sentences that it remembers besides its source sentences."""
+        return () if self.parts.datastore is None else self.parts.datastore.remembered
+
+    def remember(
+        self, sentences: Corpus | str | Path | Iterable[Sentence], *, save: bool = False
+    ) -> tuple[Remembered, ...]:
+        """Remember labeled sentences: the next similar sentence learns from them, without training.
+
+        Give corrected sentences of the target language. A sentence with the same words as one that
+        is remembered replaces it. ``save=True`` also keeps them in the folder that the model was
+        loaded from: all of them or none, also if the process is killed.
+
+            model.remember("corrected.conll", save=True)
+        """
+        new = sentences_to_remember(self.parts, sentences)
+        if save:
+            saved_with(self.location, self.parts, new)
+        self._set_remembered(joined(self.remembered, new))
+        return tuple(new)
+
+    def forget(
+        self, sentences: Iterable[str | Sentence], *, save: bool = False
+    ) -> tuple[Remembered, ...]:
+        """Forget remembered sentences, given by their ids or as sentences; gives those forgotten.
+
+        ``save=True`` also forgets them in the folder that the model was loaded from. Weights are
+        not affected: sentences that a model was trained on stay in them.
+        """
+        ids = frozenset(ids_of(sentences))
+        if save:
+            saved_without(self.location, ids)
+        forgotten = tuple(r for r in self.remembered if r.id in ids)
+        if forgotten:
+            self._set_remembered([r for r in self.remembered if r.id not in ids])
+        return forgotten
+
+    def _set_remembered(self, remembered: Sequence[Remembered]) -> None:
+        self.parts = with_remembered(self.parts, remembered)
+        if "_adapter" in self.__dict__ and self.parts.datastore is not None:
+            self._adapter.change_datastore(self.parts.datastore)
+
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder that :func:`metacross.load` and ``transformers`` read."""
         save_model(self.parts, folder)
@@ -300,6 +351,10 @@ def load(
         return settings
 
     found = find_model(folder)
+    if tagger_kind(found.folder) is not None:
+        from metacross.adaptation.word_model import load_word_model
+
+        return load_word_model(found.folder, location=found.location, change=change)
     parts = load_model(found.folder, device=device, change=change)
     return NerModel(parts, engine=engine, location=found.location)
 

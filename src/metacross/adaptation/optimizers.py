@@ -1,14 +1,15 @@
-"""Adam in the variants of the paper and of its released code, and learning-rate schedules."""
+"""The optimizers of the paper and of its released code, and learning-rate schedules."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from metacross.settings import OptimizerSettings, ScheduleSettings
+from metacross.settings import InnerOptimizer, OptimizerSettings, ScheduleSettings
 
 _BETA_1, _BETA_2 = 0.9, 0.999  # of the Adam paper
 
@@ -62,55 +63,72 @@ class Adam:
         self.steps = int(state["steps"])
 
 
-class FreshAdam:
-    """The first steps of Adam on any part of a weight. Moments are not stored: they follow from the
-    gradients so far. Makes as few passes over memory as possible and allocates none.
+class Descent:
+    """Gradient descent without memory of earlier steps.
+
+    With ``normalized``, a gradient is divided by its root mean square: the step of each weight has
+    the size of Adam's first one, but is still a multiple of its gradient.
     """
 
-    def __init__(self, settings: OptimizerSettings) -> None:
-        self.settings = settings
-        self._moments = [torch.empty(0)] * 2
-
-    def step(
-        self,
-        weight: Tensor,
-        gradients: Sequence[Tensor],
-        learning_rate: float,
-        *,
-        out: Tensor,
-        decays: bool,
+    def __init__(
+        self, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings, *, normalized: bool
     ) -> None:
-        """Write to ``out`` the weight after a step on the last gradient.
+        self._weights = [weight.detach() for weight in weights.values()]
+        self._settings = settings
+        self._normalized = normalized
 
-        ``gradients`` are those of all steps so far, already clipped. ``decays`` is True for
-        matrices, to which weight decay applies. On the first step ``out`` must not be the weight
-        itself.
-        """
-        n_steps, corrected = len(gradients), self.settings.bias_correction
-        size = learning_rate * (1 - _BETA_1) / (1 - _BETA_1**n_steps if corrected else 1)
-        scale = math.sqrt((1 - _BETA_2) / (1 - _BETA_2**n_steps if corrected else 1))
-        if n_steps == 1:
-            mean, divisors = gradients[0], torch.abs(gradients[0], out=out)
-        else:
-            mean, divisors = self._sums(gradients)
-        divisors.add_(self.settings.epsilon / scale)
-        if decays and self.settings.weight_decay:
-            weight = weight * (1 - learning_rate * self.settings.weight_decay)
-        torch.addcdiv(weight, mean, divisors, value=-size / scale, out=out)
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
+        """Take a step against the gradients, given in the order of the weights."""
+        settings = self._settings
+        for weight, gradient in zip(self._weights, gradients, strict=True):
+            gradient = clipped(gradient, settings.clip_norm)
+            size = learning_rate
+            if self._normalized:
+                size /= gradient.square().mean().sqrt().item() + settings.epsilon
+            if settings.weight_decay and weight.dim() > 1:
+                weight.mul_(1 - learning_rate * settings.weight_decay)
+            weight.sub_(gradient, alpha=size)
 
-    def _sums(self, gradients: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Adam's weighted sum of the gradients so far, and the root of that of their squares."""
-        *earlier, last = gradients
-        if len(self._moments[0]) < last.numel():
-            self._moments = [torch.empty(last.numel(), device=last.device) for _ in range(2)]
-        mean, square = (buffer[: last.numel()].view(last.shape) for buffer in self._moments)
-        torch.add(last, earlier[-1], alpha=_BETA_1, out=mean)
-        torch.mul(last, last, out=square)
-        square.addcmul_(earlier[-1], earlier[-1], value=_BETA_2)
-        for age, gradient in enumerate(reversed(earlier[:-1]), start=2):
-            mean.add_(gradient, alpha=_BETA_1**age)
-            square.addcmul_(gradient, gradient, value=_BETA_2**age)
-        return mean, square.sqrt_()
+
+class Optimizer(Protocol):
+    """Updates weights in place."""
+
+    def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
+        """Take a step against the gradients, given in the order of the weights."""
+
+
+def inner_optimizer(
+    name: InnerOptimizer, weights: Mapping[str, nn.Parameter], settings: OptimizerSettings
+) -> Optimizer:
+    """A new optimizer for a few steps on a support set."""
+    if name == "adam":
+        return Adam(weights, settings)
+    return Descent(weights, settings, normalized=name == "normalized")
+
+
+def first_adam_step(
+    weight: Tensor,
+    gradient: Tensor,
+    learning_rate: float,
+    settings: OptimizerSettings,
+    *,
+    out: Tensor,
+    decays: bool,
+) -> None:
+    """Write to ``out`` a weight, or a part of it, after the first step of :class:`Adam`, in as few
+    passes over memory as possible.
+
+    ``gradient`` is already clipped. ``decays`` is True for matrices, to which weight decay applies.
+    ``out`` must not be the weight itself.
+    """
+    corrected = settings.bias_correction
+    size = learning_rate * (1 if corrected else 1 - _BETA_1)
+    scale = 1 if corrected else math.sqrt(1 - _BETA_2)
+    divisors = torch.abs(gradient, out=out).add_(settings.epsilon / scale)
+    if decays and settings.weight_decay:
+        weight = weight * (1 - learning_rate * settings.weight_decay)
+    torch.addcdiv(weight, gradient, divisors, value=-size / scale, out=out)
 
 
 def clipped(gradient: Tensor, clip_norm: float | None) -> Tensor:

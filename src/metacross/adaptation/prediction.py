@@ -37,12 +37,14 @@ class Entity:
 class Neighbor:
     """A source sentence that a sentence learned from, with its cosine similarity.
 
-    ``position`` is its position in the source corpus.
+    ``position`` is its position in the source corpus. ``remembered`` is its id if it is not a
+    source sentence, but one that the model remembers.
     """
 
     position: int
     similarity: float
     sentence: Sentence
+    remembered: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class SentencePrediction:
     def labeled(self) -> Sentence:
         """The sentence with the entities that were found."""
         return self.sentence.with_spans(self.spans)
+
+    @property
+    def source_languages(self) -> tuple[str | None, ...]:
+        """The languages that the model learned from: those of the neighbors, most similar first."""
+        return tuple(neighbor.sentence.language for neighbor in self.neighbors)
 
     @property
     def text(self) -> str:

@@ -48,6 +48,16 @@ class SentenceAdapter:
         """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
         self._support_examples: dict[int, Example] = {}
 
+    def change_datastore(self, datastore: Datastore) -> None:
+        """Go on with other remembered sentences. What was computed for a sentence is kept while
+        its position is the same.
+        """
+        before, self._datastore = self._datastore.remembered, datastore
+        self.__dict__.pop("_index", None)
+        if datastore.remembered[: len(before)] != before:
+            self._support_examples.clear()
+            self.__dict__.pop("_engine", None)
+
     @property
     def search_recall(self) -> float | None:
         """Fraction of the nearest source sentences that the search finds; None if it is exact."""
@@ -122,7 +132,7 @@ class SentenceAdapter:
 
     @cached_property
     def _index(self) -> Index:
-        return build_index(self._datastore.vectors, self._settings.retrieval.search)
+        return build_index(self._datastore.all_vectors, self._settings.retrieval.search)
 
     @cached_property
     def _engine(self) -> FastEngine:
@@ -130,11 +140,11 @@ class SentenceAdapter:
         return FastEngine(self._tagger, self._settings, memory_bytes=memory_bytes)
 
     def _nearest(self, vectors: Vectors, k: int | None) -> list[tuple[Neighbor, ...]]:
-        retrieval, source = self._settings.retrieval, self._datastore.source
+        retrieval, datastore = self._settings.retrieval, self._datastore
         k = k or retrieval.neighbors
         return [
             tuple(
-                Neighbor(match.position, match.similarity, source[match.position])
+                Neighbor(match.position, match.similarity, *datastore.sentence_at(match.position))
                 for match in matches[retrieval.skip_nearest :]
             )
             for matches in self._index.nearest(vectors, k=k + retrieval.skip_nearest)
@@ -171,6 +181,7 @@ class SentenceAdapter:
                 learning_rate=adaptation.learning_rate,
                 max_weight=adaptation.max_weight,
                 optimizer=self._settings.optimizer,
+                optimizer_name=adaptation.optimizer,
             ),
             dropout(self._tagger, enabled=False),
         ):

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from metacross.adaptation.optimizers import Adam
+from metacross.adaptation.optimizers import inner_optimizer
 from metacross.model.tagger import Example, Tagger
-from metacross.settings import OptimizerSettings
+from metacross.settings import InnerOptimizer, OptimizerSettings
 
 
 @contextlib.contextmanager
@@ -22,6 +22,7 @@ def adapted(
     learning_rate: float,
     max_weight: float,
     optimizer: OptimizerSettings,
+    optimizer_name: InnerOptimizer = "adam",
 ) -> Iterator[Tagger]:
     """Take gradient steps on the support (Eq. 7 and 8) with a fresh optimizer.
 
@@ -30,11 +31,11 @@ def adapted(
     """
     before = [weight.detach().clone() for weight in tagger.trainable.values()]
     try:
-        adam = Adam(tagger.trainable, optimizer)
+        updates = inner_optimizer(optimizer_name, tagger.trainable, optimizer)
         batch = tagger.batch(support)
         for _ in range(steps):
             loss = tagger.loss(batch, max_weight=max_weight)
-            adam.step(gradients(loss, tagger), learning_rate)
+            updates.step(gradients(loss, tagger), learning_rate)
         yield tagger
     finally:
         _restore(tagger, before)

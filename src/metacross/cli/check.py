@@ -10,15 +10,24 @@ from rich.markup import escape
 from rich.table import Table
 
 from metacross.cli import output
+from metacross.cli.findings_table import (
+    effect_finding,
+    findings_json,
+    model_findings,
+    show_findings,
+    suspect_finding,
+)
 from metacross.cli.language_table import language_reports_json, show_language_reports
 from metacross.cli.model_options import DeviceOption, load_model
 from metacross.cli.options import CorpusReader, JsonOption, with_read_options
 from metacross.errors import MetacrossError, SettingsError
+from metacross.text.corpus_findings import Level, find_problems
 from metacross.text.corpus_summary import CorpusOverlap, CorpusSummary, overlaps, summarize
 from metacross.text.known_datasets import KnownDataset
 from metacross.text.sentence import Corpus
 
 if TYPE_CHECKING:
+    from metacross.adaptation.ner_model import NerModel
     from metacross.serving.language_reports import LanguageReports
 
 
@@ -28,7 +37,10 @@ def check_command(
     *,
     model: Annotated[
         str | None,
-        typer.Option(help="Also show how this model sees the texts; gold labels are not needed."),
+        typer.Option(
+            help="Also show how this model sees the texts, which gold labels it doubts, and which "
+            "source sentences harm."
+        ),
     ] = None,
     results: Annotated[
         Path | None,
@@ -37,6 +49,9 @@ def check_command(
     sentences: Annotated[
         int, typer.Option(min=1, help="With --model: sentences of each text to look at.")
     ] = 200,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")
+    ] = False,
     device: DeviceOption = "auto",
     reader: CorpusReader,
     as_json: JsonOption = False,
@@ -44,11 +59,13 @@ def check_command(
     """Show statistics and problems of corpora.
 
     For known data sets the published sizes are shown too. Of several corpora, shared sentences
-    and different entity types are shown.
+    and different entity types are shown. Findings are errors, warnings or notes; with errors the
+    command exits with 1.
 
     With --model it shows, by text, the script, word pieces, the similarity of the nearest source
     sentences, the words that adaptation changes and the confidence, beside languages with a known
-    F1. It promises no F1.
+    F1. It promises no F1. In labeled corpora it also finds doubtful labels, and source sentences
+    that turn right entities wrong.
     """
     if results is not None and model is None:
         raise SettingsError("--results: expected --model MODEL too")
@@ -59,33 +76,43 @@ def check_command(
         except MetacrossError as error:
             errors.append(error)
     summaries, corpus_overlaps = [summarize(corpus) for corpus in corpora], overlaps(corpora)
+    findings = find_problems(corpora)
     reports = None
     if model is not None and corpora:
-        reports = _language_reports(model, corpora, results, sentences, device)
+        ner_model = load_model(model, device=device, overrides=None)
+        reports = _language_reports(ner_model, corpora, results, sentences)
+        found = model_findings(ner_model, corpora, sentences)
+        findings += map(suspect_finding, found.suspects)
+        findings += map(effect_finding, found.effects)
+    findings.sort(key=lambda finding: [*Level].index(finding.level))
     if as_json:
         languages = {"languages": language_reports_json(reports, str(model))} if reports else {}
-        output.show_json(_check_json(summaries, corpus_overlaps) | languages)
+        shown = {"findings": findings_json(findings)}
+        output.show_json(_check_json(summaries, corpus_overlaps) | shown | languages)
     else:
         for summary in summaries:
             _show_summary(summary)
         for overlap in corpus_overlaps:
             _show_overlap(overlap)
+        if corpora:
+            show_findings(findings)
         if reports is not None:
             show_language_reports(reports, str(model))
     for file_error in errors:
         output.show_error(file_error)
-    if errors:
+    levels = {finding.level for finding in findings}
+    if errors or Level.ERROR in levels or (strict and Level.WARNING in levels):
         raise typer.Exit(1)
 
 
 def _language_reports(
-    model: str, corpora: list[Corpus], results: Path | None, sentences: int, device: str
+    model: NerModel, corpora: list[Corpus], results: Path | None, sentences: int
 ) -> LanguageReports:
     from metacross.cli.progress import counting
     from metacross.serving.language_reports import report_languages
 
     return report_languages(
-        load_model(model, device=device, overrides=None),
+        model,
         corpora,
         results=results,
         max_sentences=sentences,
@@ -162,8 +189,10 @@ def _show_summary(summary: CorpusSummary) -> None:
         table.add_row("  published", _published_line(summary, summary.published))
     output.show(f"[bold]{escape(corpus.name)}[/bold]")
     output.show(table)
+    among_findings = {str(item) for item in (*notes.repair_examples, *notes.omissions)}
     for problem in summary.problems:
-        output.show_plain(f"  {problem}")
+        if problem not in among_findings:
+            output.show_plain(f"  {problem}")
 
 
 def _published_line(summary: CorpusSummary, published: KnownDataset) -> str:

@@ -9,32 +9,56 @@ import typer
 
 from metacross.cli import output
 from metacross.cli.options import CorpusReader, JsonOption, LanguageOption, with_read_options
+from metacross.text.annotation_formats.label_config import config_xml
+from metacross.text.formats import WritableFormat, written_format
+from metacross.text.sentence import Corpus
 from metacross.text.tags import Scheme
-from metacross.text.writing import write_corpus
+from metacross.text.writing import write_atomically, write_corpus
 
 
 @with_read_options
 def convert_command(
     source: Annotated[str, typer.Argument(metavar="IN", help="Corpus to read.")],
-    target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: JSON lines if .jsonl, else CoNLL.")
-    ],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
     *,
+    to: Annotated[
+        WritableFormat | None, typer.Option("--to", help="Format of OUT. Default: by its suffix.")
+    ] = None,
+    label_config: Annotated[
+        Path | None,
+        typer.Option(help="Also write the labeling configuration of a Label Studio project."),
+    ] = None,
     scheme: Annotated[Scheme, typer.Option(help="Tag scheme of the CoNLL file.")] = Scheme.IOB2,
     language: LanguageOption = None,
     reader: CorpusReader,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a corpus in another format or tag scheme."""
+    """Write a corpus in another format or tag scheme.
+
+    Annotations that were left out, and why, are printed to standard error.
+    """
     corpus = reader.read(source, language=language)
-    write_corpus(corpus, target, scheme=scheme)
-    n_repairs = corpus.notes.repairs
+    format_ = to or written_format(target)
+    write_corpus(corpus, target, scheme=scheme, format=format_.value)
+    if label_config is not None:
+        write_atomically(label_config, [config_xml([*corpus.entities_by_label])])
+    _show_left_out(corpus)
+    n_repairs, n_omissions = corpus.notes.repairs, len(corpus.notes.omissions)
     if as_json:
         sizes = {"sentences": len(corpus), "words": corpus.n_words, "entities": corpus.n_entities}
-        output.show_json({"file": str(target), **sizes, "repairs": n_repairs})
+        counts = {"repairs": n_repairs, "left_out": n_omissions}
+        output.show_json({"file": str(target), **sizes, **counts})
         return
     repairs = f", {n_repairs:,} tags repaired" if n_repairs else ""
+    left_out = f", {n_omissions:,} annotations left out" if n_omissions else ""
     output.show_plain(
         f"{target}: {len(corpus):,} sentences, {corpus.n_words:,} words, "
-        f"{corpus.n_entities:,} entities{repairs}"
+        f"{corpus.n_entities:,} entities{repairs}{left_out}"
     )
+
+
+def _show_left_out(corpus: Corpus) -> None:
+    for omission in corpus.notes.omissions:
+        output.show_note(f"left out: {omission}")
+    for remark in corpus.notes.remarks:
+        output.show_note(f"{corpus.name}: {remark}")

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from metacross.cli import output as console
+from metacross.cli.active_experiment import NAME, refuse_active_options, run_active
 from metacross.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def experiment_command(
     train: Annotated[
         list[str] | None, typer.Option(help="LANG=FILE: corpus to draw fractions from. Repeatable.")
     ] = None,
+    resource: Annotated[
+        list[str] | None,
+        typer.Option(help="LANG.NAME=FILE: es.lexicon=en-es.tsv, for baselines. Repeatable."),
+    ] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds with commas: 1,2,3.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -46,8 +51,27 @@ def experiment_command(
         bool, typer.Option("--dry-run", help="Show the plan and estimate the time.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    sizes: Annotated[
+        str | None, typer.Option(help="active: numbers of labeled sentences: 25,50,100,200.")
+    ] = None,
+    ways: Annotated[
+        str | None, typer.Option(help="active: ways of choosing, as in select --by: random,far.")
+    ] = None,
+    learn_by: Annotated[
+        str | None, typer.Option(help="active: some of remember,fine-tune,both.")
+    ] = None,
+    pool: Annotated[
+        int | None, typer.Option(min=1, help="active: sentences of --train to choose from (2000).")
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="active: SEED=FOLDER, a model that is trained already. Repeatable."),
+    ] = None,
 ) -> None:
     """Train and score the systems of a study, and write its report.
+
+    The study active measures F1 by the number of labeled target sentences: for each way of
+    choosing them, and for remembering, fine-tuning and both.
 
     Results that exist in the folder are not made again. Run the same command again to resume.
     """
@@ -62,10 +86,25 @@ def experiment_command(
         "dev": dev,
         "targets": _files("--target", target),
         "target_train": _files("--train", train),
+        "resources": _resources(resource),
         "seeds": _seeds(seeds),
         "set": set_ or (),
         "quick": quick,
     }
+    if study == NAME:
+        if dry_run or jobs > 1:
+            raise SettingsError("--dry-run, --jobs: not with the study active")
+        run_active(
+            {key: value for key, value in options.items() if key != "output"},
+            output=output,
+            sizes=sizes,
+            ways=ways,
+            learn_by=learn_by,
+            pool=pool,
+            models=_files("--model", model),
+        )
+        return
+    refuse_active_options([sizes, ways, learn_by, pool, model])
     if dry_run:
         _show_plan(plan_study(study, **options))
         return
@@ -92,6 +131,24 @@ def _files(option: str, pairs: Sequence[str] | None) -> dict[str, str]:
     return files
 
 
+def _resources(pairs: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    """The files of ``LANG.NAME=FILE``, by language and resource.
+
+    >>> _resources(["es.lexicon=a.tsv"])
+    {'es': {'lexicon': 'a.tsv'}}
+    """
+    resources: dict[str, dict[str, str]] = {}
+    for pair in pairs or ():
+        path, sign, file = pair.partition("=")
+        language, dot, name = path.rpartition(".")
+        if not all((language, dot, name, sign, file)):
+            raise SettingsError(
+                f"--resource: expected LANG.NAME=FILE, as in es.lexicon=en-es.tsv, found {pair!r}"
+            )
+        resources.setdefault(language, {})[name] = file
+    return resources
+
+
 def _seeds(text: str | None) -> list[int] | None:
     try:
         return None if text is None else [int(part) for part in text.split(",")]
@@ -108,7 +165,8 @@ def _show_plan(plan: StudyPlan) -> None:
     seconds = estimate_seconds(plan.missing, plan.folder.runs, plan.study.curve_sentences)
     console.show_plain(
         f"{len(trainings)} training runs, {len(plan.results)} results, {n_done} of them done. "
-        f"The others take about {seconds / 60:.0f} minutes on this machine, without fine-tuning."
+        f"The others take about {seconds / 60:.0f} minutes on this machine, without fine-tuning"
+        + (" and baselines." if any(plan.study.baseline(s) for s in plan.study.systems) else ".")
     )
 
 

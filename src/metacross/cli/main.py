@@ -10,6 +10,7 @@ import typer
 
 import metacross
 from metacross.cli import output
+from metacross.cli.baselines import baselines_command
 from metacross.cli.card import card_command
 from metacross.cli.check import check_command
 from metacross.cli.compare import compare_command
@@ -18,12 +19,17 @@ from metacross.cli.demo import demo_command
 from metacross.cli.evaluate import evaluate_command
 from metacross.cli.experiment import experiment_command
 from metacross.cli.fine_tune import fine_tune_command
+from metacross.cli.forget import forget_command
 from metacross.cli.neighbors import neighbors_command
 from metacross.cli.predict import predict_command
+from metacross.cli.project import project_command
 from metacross.cli.push import push_command
+from metacross.cli.remember import remember_command
 from metacross.cli.score import score_command
+from metacross.cli.select import select_command
 from metacross.cli.serve import serve_command
 from metacross.cli.train import train_command
+from metacross.cli.translate import translate_command
 from metacross.errors import MetacrossError
 from metacross.text.word_grouping import MissingSegmenterWarning
 
@@ -43,8 +49,14 @@ app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
+app.command("select")(select_command)
+app.command("remember")(remember_command)
+app.command("forget")(forget_command)
 app.command("experiment")(experiment_command)
 app.command("compare")(compare_command)
+app.command("baselines")(baselines_command)
+app.command("translate")(translate_command)
+app.command("project")(project_command)
 app.command("serve")(serve_command)
 app.command("card")(card_command)
 app.command("push")(push_command)

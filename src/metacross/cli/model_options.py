@@ -51,6 +51,15 @@ def load_model(
     return model
 
 
+def model_name(folder: str) -> str:
+    """What annotation tools call a model: the last part of its folder or hub name.
+
+    >>> model_name("models/en"), model_name("hub:ana/names@abc")
+    ('en', 'names')
+    """
+    return folder.rstrip("/").rpartition("/")[2].partition("@")[0] or "metacross"
+
+
 def show_adaptation_notes(model: NerModel, engine: Engine) -> None:
     """Say if the textbook loop had to adapt, and how exact approximate search is."""
     if engine is Engine.FAST and model.fallback_reason is not None:
@@ -68,6 +77,7 @@ def neighbors_json(neighbors: Iterable[Neighbor]) -> list[dict[str, Any]]:
         {
             "position": neighbor.position,
             "similarity": round(neighbor.similarity, 6),
+            **({"remembered": neighbor.remembered} if neighbor.remembered else {}),
             **json_record(neighbor.sentence),
         }
         for neighbor in neighbors

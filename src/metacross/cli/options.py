@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -13,8 +13,9 @@ import typer
 
 from metacross.errors import SettingsError
 from metacross.text.conll import Columns
+from metacross.text.formats import Format
 from metacross.text.language_codes import checked_language
-from metacross.text.reading import Format, ReadOptions, read_corpus
+from metacross.text.reading import ReadOptions, read_corpus
 from metacross.text.sentence import Corpus
 
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -50,6 +51,20 @@ CommentsOption: TypeAlias = Annotated[
 TagNamesOption: TypeAlias = Annotated[
     str | None, typer.Option("--tag-names", help="Names of numbered tags in order: O,B-PER,I-PER.")
 ]
+AnnotatorOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--annotator",
+        help="Of several annotators: an ID, first, agreed (texts on which all agree), or model "
+        "(proposals). Default: they must agree.",
+    ),
+]
+LossyOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--lossy", help="Leave out annotations that cannot be read, such as overlapping ones."
+    ),
+]
 MapOption: TypeAlias = Annotated[
     list[str] | None, typer.Option("--map", help="Rename an entity type: person=PER. Repeatable.")
 ]
@@ -79,12 +94,15 @@ def corpus_reader(
     tag_column: TagColumnOption = None,
     comments: CommentsOption = None,
     tag_names: TagNamesOption = None,
+    annotator: AnnotatorOption = None,
+    lossy: LossyOption = False,
     map_: MapOption = None,
     drop: DropOption = None,
 ) -> CorpusReader:
     """Make a reader from the options of a command. Each parameter is an option."""
     columns = Columns(word_column, tag_column, comments)
     options = read_options(format_, encoding, columns, tag_names)
+    options = replace(options, annotator=annotator, lossy=lossy)
     return CorpusReader(options, new_labels(map_, drop))
 
 

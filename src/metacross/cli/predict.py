@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from enum import Enum
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,24 +18,19 @@ from metacross.cli.model_options import (
     EngineOption,
     ModelArgument,
     load_model,
+    model_name,
     neighbors_json,
     show_adaptation_notes,
 )
 from metacross.cli.options import EncodingOption, FormatOption, LanguageOption
-from metacross.errors import DataError
+from metacross.errors import DataError, SettingsError
+from metacross.text.formats import WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus, read_stream
 from metacross.text.sentence import Sentence
-from metacross.text.writing import conll_lines, json_record
+from metacross.text.writing import item_pieces, json_record, write_atomically, write_items
 
 if TYPE_CHECKING:
     from metacross.adaptation.prediction import SentencePrediction
-
-
-class OutputFormat(str, Enum):
-    """How predictions are written."""
-
-    CONLL = "conll"
-    JSONL = "jsonl"
 
 
 def predict_command(
@@ -48,7 +43,12 @@ def predict_command(
             help="Adapt to each sentence. Default: if the model was meta-trained.",
         ),
     ] = None,
-    to: Annotated[OutputFormat, typer.Option("--to", help="Output format.")] = OutputFormat.CONLL,
+    to: Annotated[
+        WritableFormat, typer.Option("--to", help="Output format.")
+    ] = WritableFormat.CONLL,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write. Default: the standard output.")
+    ] = None,
     language: LanguageOption = None,
     format_: FormatOption = None,
     encoding: EncodingOption = "utf-8",
@@ -57,6 +57,8 @@ def predict_command(
     set_: AdaptationOption = None,
 ) -> None:
     """Find the entities of a text, sentence by sentence as it comes in."""
+    if to is WritableFormat.BRAT and output is None:
+        raise SettingsError("--to brat: expected --output FILE.ann, because brat has two files")
     options = ReadOptions(format=format_, encoding=encoding)
     sentences = _sentences(file, language, options)
     first = next(sentences, None)  # errors in the file are reported before torch is loaded
@@ -65,9 +67,8 @@ def predict_command(
     ner_model = load_model(model, device=device, engine=engine, overrides=set_)
     chunk_size = 512 if file != "-" else 1 if sys.stdin.isatty() else 64  # a pipe may be slow
     stream = chain([first], sentences)
-    for prediction in ner_model.predict_stream(stream, adapt=adapt, chunk_size=chunk_size):
-        sys.stdout.write(_written(prediction, to))
-        sys.stdout.flush()
+    predictions = ner_model.predict_stream(stream, adapt=adapt, chunk_size=chunk_size)
+    _write(predictions, to, output, model_name(model))
     if ner_model.adapts if adapt is None else adapt:
         show_adaptation_notes(ner_model, engine)
 
@@ -84,9 +85,29 @@ def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterato
     return iter(read_corpus(file, language=language, options=options))
 
 
-def _written(prediction: SentencePrediction, to: OutputFormat) -> str:
-    if to is OutputFormat.CONLL:
-        return conll_lines(prediction.labeled)
+def _write(
+    predictions: Iterable[SentencePrediction], to: WritableFormat, output: Path | None, model: str
+) -> None:
+    """Write predictions as they come; a file appears when it is complete."""
+    from metacross.adaptation.proposals import proposal_of
+
+    if to is WritableFormat.JSONL:
+        pieces: Iterator[str] = (_json_line(prediction) for prediction in predictions)
+    else:
+        proposals = (proposal_of(prediction, model=model) for prediction in predictions)
+        if output is not None:
+            write_items(proposals, output, to)
+            return
+        pieces = item_pieces(proposals, to)
+    if output is not None:
+        write_atomically(output, pieces)
+        return
+    for piece in pieces:
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def _json_line(prediction: SentencePrediction) -> str:
     sentence = prediction.labeled
     record = json_record(sentence)
     if sentence.layout is not None and sentence.origin is not None:

@@ -50,11 +50,24 @@ def serve_command(
         list[str] | None,
         typer.Option(help="Origin of a page that may use the server. Repeatable."),
     ] = None,
+    learn: Annotated[
+        bool,
+        typer.Option(
+            "--learn",
+            help="Let requests and Label Studio's webhook teach the model; needs --token-file.",
+        ),
+    ] = False,
     max_bytes: Annotated[int, typer.Option(help="Bytes of a request.")] = 1_048_576,
     max_texts: Annotated[int, typer.Option(help="Texts of a request.")] = 256,
     max_characters: Annotated[int, typer.Option(help="Characters of a request.")] = 100_000,
     queue_pieces: Annotated[int, typer.Option(help="Word pieces that may wait.")] = 65_536,
     seconds: Annotated[float, typer.Option(help="Time to answer a request.")] = 30.0,
+    label_studio_seconds: Annotated[
+        float,
+        typer.Option(
+            min=1, max=95, help="Time to adapt to tasks of Label Studio; the rest is labeled plain."
+        ),
+    ] = 80.0,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     device: DeviceOption = "auto",
     engine: EngineOption = Engine.FAST,
@@ -65,12 +78,14 @@ def serve_command(
     from metacross.serving.limits import Limits
     from metacross.serving.options import (
         ServerOptions,
+        check_learning_is_guarded,
         check_reachable,
         is_loopback,
         read_token,
     )
 
     token = None if token_file is None else read_token(token_file)
+    check_learning_is_guarded(learn=learn, has_token=token is not None)
     check_reachable(host, has_token=token is not None, no_token=no_token)
     options = ServerOptions(
         language=language,
@@ -79,6 +94,8 @@ def serve_command(
         token=token,
         cors=tuple(cors or ()),
         any_host=token is not None or not is_loopback(host),
+        learn=learn,
+        label_studio_seconds=label_studio_seconds,
         limits=Limits(max_bytes, max_texts, max_characters, queue_pieces, seconds),
     )
     _serve(model, options, (host, port), (device, engine, set_), open_page=open_)

@@ -8,11 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metacross.cli import output as console
+from metacross.cli.resource_options import (
+    AlignmentsOption,
+    ClustersOption,
+    GazetteerOption,
+    LexiconOption,
+    ParallelOption,
+    RawTextOption,
+    SourceVectorsOption,
+    VectorsOption,
+)
 from metacross.errors import SettingsError
 from metacross.settings import Settings, load_settings, settings_with
+from metacross.text.language_codes import checked_language
+from metacross.text.source_corpora import parsed_sources
 
 if TYPE_CHECKING:
     from metacross.training.callbacks import Callback
+
+_BASELINE = "baseline:"
 
 
 def train_command(
@@ -20,11 +34,18 @@ def train_command(
         str,
         typer.Argument(
             metavar="[RECIPE]",
-            help="Name of a recipe or YAML file; several with commas: mini,direct.",
+            help="Name of a recipe or YAML file; several with commas: mini,direct. "
+            "baseline:NAME trains a system of metacross baselines.",
         ),
     ] = "paper",
-    source: Annotated[str | None, typer.Option(help="Labeled corpus to train on.")] = None,
-    dev: Annotated[str | None, typer.Option(help="Corpus to choose the best weights by.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="Labeled corpus to train on. Several languages: LANG=FILE, repeated."),
+    ] = None,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(help="Corpus to choose the best weights by; LANG=FILE as for --source."),
+    ] = None,
     encoder: Annotated[str | None, typer.Option(help="Encoder: folder or hub name.")] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the training and model.")] = None,
     set_: Annotated[
@@ -33,14 +54,52 @@ def train_command(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set run.seed=N.")] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard logs too.")] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Target language of a baseline.", callback=checked_language),
+    ] = None,
+    raw_text: RawTextOption = None,
+    lexicon: LexiconOption = None,
+    parallel: ParallelOption = None,
+    alignments: AlignmentsOption = None,
+    vectors: VectorsOption = None,
+    source_vectors: SourceVectorsOption = None,
+    clusters: ClustersOption = None,
+    gazetteer: GazetteerOption = None,
 ) -> None:
-    """Train a model: meta-training, or direct transfer with the recipe direct.
+    """Train a model: meta-training, direct transfer with the recipe direct, or a baseline.
 
     After a stop, run the same command again to resume.
     """
+    baseline, recipes = _baseline(recipe)
+    files = {
+        "raw_text": raw_text,
+        "lexicon": lexicon,
+        "parallel": parallel,
+        "alignments": alignments,
+        "vectors": vectors,
+        "source_vectors": source_vectors,
+        "clusters": clusters,
+        "gazetteer": gazetteer,
+    }
+    resources = {name: file for name, file in files.items() if file is not None}
+    if baseline is None and (resources or target):
+        raise SettingsError(
+            "--target and resource files: expected a baseline to use them, as in "
+            "metacross train baseline:mayhew"
+        )
+    if baseline is not None and target is None:
+        raise SettingsError("--target: expected the code of a language, such as es")
     settings = settings_with(
-        load_settings(recipe.split(","), set_ or ()),
-        _overrides({"data.source": source, "data.dev": dev, "encoder.name": encoder}, seed),
+        load_settings(recipes, set_ or ()),
+        _overrides(
+            {
+                "data.source": parsed_sources("--source", source),
+                "data.dev": parsed_sources("--dev", dev),
+                "encoder.name": encoder,
+            },
+            seed,
+        ),
     )
     if output is None:
         raise SettingsError("--output: expected a folder for the training and the model")
@@ -49,20 +108,40 @@ def train_command(
             raise SettingsError(
                 f"data.{key}: expected a labeled corpus; give --{key} FILE or set it in the recipe"
             )
+    from metacross.baselines.train_baseline import train_baseline
     from metacross.training.train import train
 
-    model = train(
-        settings.data.source or "",
-        dev=settings.data.dev or "",
-        recipe=settings,
-        output=output,
-        callbacks=_callbacks(settings, output, tensorboard=tensorboard),
-    )
+    options: dict[str, Any] = {
+        "dev": settings.data.dev or "",
+        "recipe": settings,
+        "output": output,
+        "callbacks": _callbacks(settings, output, tensorboard=tensorboard),
+    }
+    source_file = settings.data.source or ""
+    if baseline is not None and target is not None:
+        options |= {"target": target, "resources": resources}
+        model = train_baseline(baseline, source_file, **options)
+    else:
+        model = train(source_file, **options)
     console.show_plain(f"Saved model to {output} (labels: {', '.join(model.labels)})")
     console.show_plain(f"Next: metacross evaluate {output} FILE")
 
 
-def _overrides(values: dict[str, str | None], seed: int | None) -> dict[str, dict[str, Any]]:
+def _baseline(recipe: str) -> tuple[str | None, list[str]]:
+    """The baseline among the names of recipes, and the others.
+
+    >>> _baseline("baseline:tsl,mini"), _baseline("baseline:tsl")
+    (('tsl', ['mini']), ('tsl', ['paper']))
+    """
+    names = recipe.split(",")
+    baselines = [name.removeprefix(_BASELINE) for name in names if name.startswith(_BASELINE)]
+    recipes = [name for name in names if not name.startswith(_BASELINE)]
+    if len(baselines) > 1:
+        raise SettingsError(f"expected one baseline, found {', '.join(baselines)}")
+    return (baselines[0] if baselines else None), recipes or ["paper"]
+
+
+def _overrides(values: dict[str, Any], seed: int | None) -> dict[str, dict[str, Any]]:
     """The options that are short for a setting, by group and key."""
     overrides: dict[str, dict[str, Any]] = {}
     for name, value in {**values, "run.seed": seed}.items():

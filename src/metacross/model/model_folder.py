@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -25,13 +26,20 @@ from metacross.model.encoder import (
     sentence_pooling,
 )
 from metacross.model.model_card import CARD, ModelDescription, card_text
+from metacross.model.remembered import (
+    REMEMBERED,
+    Remembered,
+    read_remembered,
+    vectors_digest,
+    write_remembered,
+)
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Tagger
 from metacross.model.tokenizer import check_vocabulary, load_tokenizer
 from metacross.model.training_facts import TrainingFacts, facts_from_json
 from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
-from metacross.text.sentence import Corpus
+from metacross.text.sentence import Corpus, Sentence
 from metacross.text.tags import TagSet
 from metacross.text.word_grouping import WordGrouper
 from metacross.text.writing import write_corpus
@@ -52,6 +60,8 @@ SOURCE_FILES = (SOURCE, _VECTORS, _PRETRAINED)
 class Datastore:
     """What a model adapts to: source sentences, their vectors, and the encoder that made them.
 
+    ``remembered`` are labeled sentences that joined later; their positions follow the source's.
+
     ``pretrained`` holds the weights of the tagger's encoder from before training. If another
     encoder makes the vectors, it is ``outside`` and ``pretrained`` is None.
     """
@@ -61,6 +71,21 @@ class Datastore:
     sentence_encoder: SentenceEncoder
     pretrained: Mapping[str, Tensor] | None
     outside: Encoder | None
+    remembered: tuple[Remembered, ...] = ()
+
+    @property
+    def all_vectors(self) -> Vectors:
+        """The vectors of source and remembered sentences. *Shape:* (sentences, width)."""
+        if not self.remembered:
+            return self.vectors
+        return np.concatenate([self.vectors, [r.vector for r in self.remembered]])
+
+    def sentence_at(self, position: int) -> tuple[Sentence, str | None]:
+        """A sentence, and its id if it is remembered; None if it is a source sentence."""
+        if position < len(self.source):
+            return self.source[position], None
+        remembered = self.remembered[position - len(self.source)]
+        return remembered.sentence, remembered.id
 
     @property
     def uses_tagger_tokenizer(self) -> bool:
@@ -94,19 +119,32 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
     The files are written to a temporary folder and then moved into place.
     """
     folder = Path(folder)
+
+    def write(unfinished: Path) -> None:
+        _write_parts(parts, unfinished)
+        _write_card(parts, folder, unfinished)
+
+    install_model(folder, write, mark_text(parts.description))
+
+
+def install_model(folder: Path, write: Callable[[Path], None], mark: str) -> None:
+    """Have ``write`` write the files of a model to a temporary folder, move them into place, and
+    write the mark last.
+    """
     unfinished = folder / ".unfinished"
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        _write_parts(parts, unfinished)
-        _write_card(parts, folder, unfinished)
+        write(unfinished)
         (folder / MARK).unlink(missing_ok=True)
+        if not (unfinished / REMEMBERED).exists():
+            (folder / REMEMBERED).unlink(missing_ok=True)  # another model's
         for file in sorted(unfinished.iterdir()):
             if file.is_dir():
                 shutil.rmtree(folder / file.name, ignore_errors=True)
             file.replace(folder / file.name)
         marked = unfinished / MARK
-        marked.write_text(mark_text(parts.description), encoding="utf-8")
+        marked.write_text(mark, encoding="utf-8")
         marked.replace(folder / MARK)
     except (OSError, SafetensorError) as problem:
         raise ModelError(f"{folder}: the model cannot be written: {problem}") from problem
@@ -122,6 +160,7 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
         return
     write_corpus(datastore.source, folder / SOURCE)
     save_file({"vectors": from_numpy(datastore.vectors)}, folder / _VECTORS)
+    write_remembered(folder, datastore.remembered, vectors_digest(datastore.vectors))
     if datastore.pretrained is not None:
         save_file(dict(datastore.pretrained), folder / _PRETRAINED)
     if datastore.outside is not None:
@@ -146,9 +185,11 @@ def _write_card(parts: ModelParts, folder: Path, unfinished: Path) -> None:
     (unfinished / CARD).write_text(text, encoding="utf-8")
 
 
-def mark_text(model: ModelDescription) -> str:
-    """The text of ``metacross.json``."""
+def mark_text(model: ModelDescription, tagger: str | None = None) -> str:
+    """The text of ``metacross.json``. ``tagger`` is the kind of a tagger without an encoder."""
     mark: dict[str, Any] = {"format": FORMAT, "labels": model.labels, "adapts": model.adapts}
+    if tagger is not None:
+        mark["tagger"] = tagger
     if model.facts is not None:
         mark["training"] = model.facts.model_dump(mode="json")
     return json.dumps(mark, indent=2, ensure_ascii=False) + "\n"
@@ -192,6 +233,7 @@ def load_model(
     datastore = _datastore(folder, tagger, settings) if (folder / SOURCE).exists() else None
     if datastore is not None and settings.encoder.words != saved.encoder.words:
         _check_same_words(datastore.source, saved, tagger, folder)
+        _check_same_words((r.sentence for r in datastore.remembered), saved, tagger, folder)
     adapts = bool(mark["adapts"]) and datastore is not None
     facts = facts_from_json(mark.get("training"))
     return ModelParts(tagger, settings, datastore, adapts, facts)
@@ -218,6 +260,17 @@ def model_files(folder: str | Path) -> list[Path]:
 def saved_labels(folder: str | Path) -> tuple[str, ...]:
     """The entity types of a model, read without loading it."""
     return tuple(_mark(Path(folder))["labels"])
+
+
+def tagger_kind(folder: str | Path) -> str | None:
+    """The kind of a model's tagger; None: an encoder with a linear layer."""
+    kind = _mark(Path(folder)).get("tagger")
+    return None if kind is None else str(kind)
+
+
+def saved_settings(folder: str | Path, device: str = "auto") -> Settings:
+    """The settings of a model folder."""
+    return _settings(Path(folder), device)
 
 
 def _mark(folder: Path) -> dict[str, Any]:
@@ -247,7 +300,9 @@ def _settings(folder: Path, device: str) -> Settings:
     return validated(Settings, values)
 
 
-def _check_same_words(source: Corpus, saved: Settings, tagger: Tagger, folder: Path) -> None:
+def _check_same_words(
+    source: Iterable[Sentence], saved: Settings, tagger: Tagger, folder: Path
+) -> None:
     """Refuse to read the source sentences in other words than their vectors were made of."""
     before = WordGrouper(saved.encoder.words)
     for sentence in source:
@@ -277,13 +332,15 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
             f"{folder}: expected a vector for each of {len(source):,} source sentences, "
             f"found {len(vectors):,}"
         )
+    remembered = read_remembered(folder, vectors_digest(vectors))
     if settings.retrieval.encoder is None:
         pretrained = _tensors(folder / _PRETRAINED)
         _check_names(pretrained, tagger, folder)
         encoder = pretrained_encoder(tagger, pretrained, settings)
-        return Datastore(source, vectors, encoder, pretrained, None)
+        return Datastore(source, vectors, encoder, pretrained, None, remembered)
     outside = load_encoder(str(folder / _SENTENCE_ENCODER))
-    return Datastore(source, vectors, outside_encoder(outside, settings, tagger), None, outside)
+    encoder = outside_encoder(outside, settings, tagger)
+    return Datastore(source, vectors, encoder, None, outside, remembered)
 
 
 def pretrained_encoder(

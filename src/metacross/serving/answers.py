@@ -97,6 +97,8 @@ def neighbor_json(neighbor: Neighbor, *, hide_source: bool) -> Json:
         "position": neighbor.position,
         "similarity": round(neighbor.similarity, 4),
     }
+    if neighbor.remembered is not None:
+        shown["remembered"] = neighbor.remembered
     if hide_source:
         return shown
     layout = neighbor.sentence.laid_out()

@@ -14,7 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 import metacross
-from metacross.serving import schemas
+from metacross.serving import label_studio, learning, schemas
 from metacross.serving.guard import Guard
 from metacross.serving.json_body import JsonRoute, check_content_type
 from metacross.serving.labeling import ClientLeft, LabelingDesk
@@ -41,6 +41,8 @@ _REQUESTS: dict[str, type[BaseModel]] = {
     "/v1/predict": schemas.PredictRequest,
     "/v1/stream": schemas.StreamQuery,
     "/v1/why": schemas.WhyRequest,
+    "/v1/remember": learning.RememberRequest,
+    "/v1/forget": learning.ForgetRequest,
 }
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ProblemAnswer, "description": description}
@@ -86,6 +88,8 @@ def create_app(served: ServedModel, options: ServerOptions) -> FastAPI:
     app.state.options, app.state.limits = options, options.limits
     app.state.served, app.state.metrics = served, metrics
     app.include_router(_router)
+    app.include_router(learning.router)
+    app.include_router(label_studio.router)
     add_page(app)
     _add_problems(app)
     _add_layers(app, options, metrics)
@@ -98,8 +102,8 @@ def _add_layers(app: FastAPI, options: ServerOptions, metrics: ServerMetrics) ->
         Guard,
         options=options,
         metrics=metrics,
-        paths=(*_API_PATHS, *_HEALTH_PATHS, *pages),
-        open_paths=(*_HEALTH_PATHS, *pages),
+        paths=(*_API_PATHS, *learning.PATHS, *_HEALTH_PATHS, *label_studio.PATHS, *pages),
+        open_paths=(*_HEALTH_PATHS, *label_studio.HEALTH_PATHS, *pages),
     )
     if options.cors:
         app.add_middleware(

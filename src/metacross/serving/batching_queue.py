@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from metacross.text.sentence import Sentence
 
-Lane: TypeAlias = Literal["adapted", "plain", "why"]
+Lane: TypeAlias = Literal["adapted", "plain", "why", "remember", "forget"]
+"""What is done with sentences: three ways to label them, and two that change the model's memory."""
 
 _BATCH_SENTENCES = 64
 _BATCH_PIECES = 8_192
@@ -66,7 +67,9 @@ class BatchingQueue:
     def __init__(self, *, max_pieces: int) -> None:
         self.max_pieces = max_pieces
         self._changed = threading.Condition()
-        self._waiting: OrderedDict[Lane, list[Work]] = OrderedDict(adapted=[], plain=[], why=[])
+        self._waiting: OrderedDict[Lane, list[Work]] = OrderedDict(
+            adapted=[], plain=[], why=[], remember=[], forget=[]
+        )
         self._n_pieces = 0
         self._closed = False
 

@@ -48,6 +48,11 @@ def document_of_sentence(text: str, language: str | None, cutter: WindowCutter) 
     return _document(text, [unlabeled(layout, language)], [0], cutter)
 
 
+def document_of_sentences(sentences: Sequence[Sentence], cutter: WindowCutter) -> Document:
+    """Sentences that are given as they are, such as labeled ones to learn from."""
+    return _document("", sentences, [0] * len(sentences), cutter)
+
+
 def _document(
     text: str, sentences: Sequence[Sentence], starts: Sequence[int], cutter: WindowCutter
 ) -> Document:

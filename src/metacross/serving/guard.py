@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import time
 from collections.abc import Collection
@@ -90,8 +91,17 @@ def _names_this_machine(host: str) -> bool:
     return is_loopback(name.strip("[]").lower())
 
 
+def _password(encoded: str) -> str:
+    try:
+        return base64.b64decode(encoded, validate=True).decode("latin-1").partition(":")[2]
+    except ValueError:
+        return ""
+
+
 def _token_problem(authorization: str, token: str) -> RequestProblem | None:
     scheme, _, sent = authorization.partition(" ")
+    if scheme.lower() == "basic":  # Label Studio sends a user and a password: the token
+        scheme, sent = "bearer", _password(sent)
     sent_bytes = sent.strip().encode("latin-1", "replace")  # as the header was decoded
     is_right = hmac.compare_digest(sent_bytes, token.encode("utf-8"))
     if scheme.lower() == "bearer" and is_right:

@@ -60,7 +60,9 @@ class ServerMetrics:
         self._seconds.labels(path).observe(seconds)
 
     def labeled(self, lane: str, n_sentences: int) -> None:
-        """Count labeled sentences."""
+        """Count labeled sentences; those that were only remembered or forgotten do not count."""
+        if lane in ("remember", "forget"):
+            return
         adapted = "false" if lane == "plain" else "true"
         self._sentences.labels(adapted).inc(n_sentences)
 

@@ -25,6 +25,8 @@ def model_json(model: NerModel, served: ServedModel, options: ServerOptions) -> 
         "can_adapt": datastore is not None,
         "neighbors": 0 if datastore is None else model.settings.retrieval.neighbors,
         "source_sentences": 0 if datastore is None else len(datastore.source),
+        "remembered_sentences": len(model.remembered),
+        "learns": options.learn,
         "source_hidden": options.hide_source,
         "languages": ["en", *TARGETS],
         "default_language": options.language,

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from metacross.adaptation.ner_model import NerModel
+from metacross.model.remembered import sentence_id
 from metacross.serving.batching_queue import BatchingQueue, Lane, Part, Work
 from metacross.text.sentence import Sentence
 
@@ -88,6 +89,11 @@ class ModelThread(threading.Thread):
 def _labeled(model: NerModel, lane: Lane, sentences: Sequence[Sentence]) -> list[Any]:
     if lane == "why":
         return [model.explain(sentence) for sentence in sentences]
+    if lane == "remember":
+        return list(model.remember(sentences, save=True))
+    if lane == "forget":
+        forgotten = {item.id: item for item in model.forget(sentences, save=True)}
+        return [forgotten.get(sentence_id(sentence)) for sentence in sentences]
     return list(model.predict_stream(sentences, adapt=lane == "adapted"))
 
 

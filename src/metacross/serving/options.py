@@ -23,6 +23,9 @@ class ServerOptions:
         token: What requests must send; None: nothing.
         cors: Origins of other pages that may use the server.
         any_host: Accept any ``Host`` header; otherwise only names of this machine.
+        learn: Whether requests may let the model remember and forget sentences.
+        label_studio_seconds: How long tasks of Label Studio are labeled with adaptation; the rest
+            is labeled without it, before Label Studio gives up after 100 seconds.
         limits: What is accepted.
     """
 
@@ -32,6 +35,8 @@ class ServerOptions:
     token: str | None = field(default=None, repr=False)
     cors: tuple[str, ...] = ()
     any_host: bool = False
+    learn: bool = False
+    label_studio_seconds: float = 80.0
     limits: Limits = field(default_factory=Limits)
 
 
@@ -61,6 +66,12 @@ def read_token(file: Path) -> str:
             "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     return token
+
+
+def check_learning_is_guarded(*, learn: bool, has_token: bool) -> None:
+    """Refuse to let everybody change the model."""
+    if learn and not has_token:
+        raise SettingsError("--learn: requests change the model, so give --token-file FILE too")
 
 
 def check_reachable(host: str, *, has_token: bool, no_token: bool) -> None:

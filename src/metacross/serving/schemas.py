@@ -179,6 +179,9 @@ class FoundNeighbor(BaseModel):
 
     position: int
     similarity: float
+    remembered: str | None = Field(
+        None, description="The id of a remembered sentence; left out for source sentences."
+    )
     text: str | None = None
     spans: list[NeighborSpan] | None = None
 
@@ -264,6 +267,8 @@ class ModelAnswer(BaseModel):
     can_adapt: bool
     neighbors: int = Field(description="How many source sentences it adapts to.")
     source_sentences: int
+    remembered_sentences: int
+    learns: bool = Field(description="Whether it was started with --learn.")
     source_hidden: bool
     languages: list[str] = Field(description="Languages with splitting rules of their own.")
     default_language: str | None

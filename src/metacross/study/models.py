@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel, load
+from metacross.baselines.train_baseline import train_baseline
 from metacross.settings import Settings, settings_with
 from metacross.study.study_corpora import StudyCorpora
+from metacross.study.system_runs import SystemRun
 from metacross.text.sentence import Corpus
 from metacross.training.callbacks import Callback
 from metacross.training.run_folder import AFTER_TRAINING
@@ -24,6 +26,33 @@ def trained_model(
         recipe=without_data_settings(settings),
         output=folder,
         callbacks=callbacks,
+    )
+
+
+def trained_baseline(
+    run: SystemRun,
+    folder: Path,
+    callbacks: Sequence[Callback] = (),
+    target_train: Corpus | None = None,
+) -> NerModel:
+    """Train a baseline for its target in ``folder``, resume there, or load it if it is finished.
+
+    Models that do not depend on the target are shared by the baselines of a study.
+    """
+    if run.baseline is None:
+        raise ValueError("expected a system run of a baseline")
+    target = run.corpora.targets[0]
+    return train_baseline(
+        run.baseline.name,
+        run.corpora.source,
+        dev=run.corpora.dev,
+        target=target.name,
+        resources=run.resources,
+        recipe=without_data_settings(run.training_settings),
+        output=folder,
+        callbacks=callbacks,
+        shared=folder.parent / "shared" if target_train is None else None,
+        target_train=target_train,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from metacross.baselines.resources import ResourceFiles
 from metacross.errors import SettingsError
 from metacross.settings import (
     Settings,
@@ -21,11 +22,16 @@ from metacross.settings import (
     yaml_mapping,
 )
 
+BASELINE = "baseline:"
 _QUICK = (
     "direct.steps=120",
     "direct.batch_size=8",
     "meta.steps=120",
     "meta.tasks_per_step=8",
+    "distillation.sentences=200",
+    "distillation.epochs=1",
+    "crf.iterations=20",
+    "bilstm_crf.epochs=1",
     "run.validate_every=30",
     "run.checkpoint_every=10",
 )
@@ -37,18 +43,26 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 class StudyData(SettingsGroup):
     """The files of the corpora; ``source`` null: the bundled corpus."""
 
-    source: str | None = Field(None, description="labeled corpus to train on")
-    dev: str | None = Field(None, description="corpus to choose the best weights by")
+    source: str | dict[str, str] | None = Field(
+        None, description="labeled corpus to train on; several languages: {en: FILE, de: FILE}"
+    )
+    dev: str | dict[str, str] | None = Field(
+        None, description="corpus to choose the best weights by, or one for each language"
+    )
     targets: dict[Name, str] = Field({}, description="language: labeled corpus to score on")
     target_train: dict[Name, str] = Field({}, description="language: corpus to draw fractions from")
+    resources: dict[Name, ResourceFiles] = Field(
+        {}, description="language: resource files of baselines, such as lexicon and raw_text"
+    )
 
 
 class Study(SettingsGroup):
     """Systems that are trained with several seeds and scored on several targets.
 
     A system is a list of changes to the study's recipe: recipe names and ``group.key=value``,
-    applied in order. A fraction of 0 means zero-shot; for other fractions the system is fine-tuned
-    on that part of the target's labeled sentences.
+    applied in order. With ``baseline:NAME`` in the list it is a system of ``metacross baselines``,
+    trained for each target with its resources. A fraction of 0 means zero-shot; for other fractions
+    the system is fine-tuned on that part of the target's labeled sentences.
     """
 
     title: str = Field(description="title of the report")
@@ -77,6 +91,13 @@ class Study(SettingsGroup):
             raise ValueError("expected different values")
         return values
 
+    def baseline(self, system: str) -> str | None:
+        """The name of the baseline that a system is; None: it is not one."""
+        names = [change for change in self.systems[system] if change.startswith(BASELINE)]
+        if len(names) > 1:
+            raise SettingsError(f"systems.{system}: expected one baseline, found {names}")
+        return names[0].removeprefix(BASELINE) if names else None
+
     def settings(self, system: str, seed: int) -> Settings:
         """The recipe, then the encoder, ``set``, the changes of the system, and the seed."""
         recipe = self.recipe or ("mini" if self.encoder in ("mini", None) else "paper")
@@ -84,7 +105,8 @@ class Study(SettingsGroup):
         if self.encoder is not None:
             settings = settings_with(settings, {"encoder": {"name": self.encoder}})
         settings = with_changes(settings, self.set, "set")
-        settings = with_changes(settings, self.systems[system], f"systems.{system}")
+        changes = [change for change in self.systems[system] if not change.startswith(BASELINE)]
+        settings = with_changes(settings, changes, f"systems.{system}")
         return settings_with(settings, {"run": {"seed": seed}})
 
 

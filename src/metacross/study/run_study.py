@@ -77,6 +77,7 @@ def plan_study(
     dev: str | Path | None = None,
     targets: Mapping[str, str | Path] | None = None,
     target_train: Mapping[str, str | Path] | None = None,
+    resources: Mapping[str, Mapping[str, str | Path]] | None = None,
     seeds: Sequence[int] | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the name of the option
     quick: bool = False,
@@ -92,6 +93,7 @@ def plan_study(
         "dev": None if dev is None else str(dev),
         "targets": _file_names(targets),
         "target_train": _file_names(target_train),
+        "resources": resources and {name: _file_names(files) for name, files in resources.items()},
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     data = {name: value for name, value in data.items() if value is not None}
@@ -118,6 +120,7 @@ def run_study(
     dev: str | Path | None = None,
     targets: Mapping[str, str | Path] | None = None,
     target_train: Mapping[str, str | Path] | None = None,
+    resources: Mapping[str, Mapping[str, str | Path]] | None = None,
     seeds: Sequence[int] | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the name of the option
     quick: bool = False,
@@ -128,7 +131,8 @@ def run_study(
 
     ``study`` is a built-in study (``zero-shot``, ...), a YAML file or a ``Study``; other arguments
     replace what it says. ``targets`` maps languages to labeled corpora to score on,
-    ``target_train`` to corpora that fractions are drawn from. ``set`` holds recipe names and
+    ``target_train`` to corpora that fractions are drawn from. ``resources`` has the files of each
+    target that baselines need: ``{"es": {"lexicon": "en-es.tsv"}}``. ``set`` holds recipe names and
     ``group.key=value`` for all systems. ``quick`` trains few steps with one seed. ``jobs`` is the
     number of processes. ``output`` is the folder of the study, by default named after the study.
 
@@ -144,6 +148,7 @@ def run_study(
         dev=dev,
         targets=targets,
         target_train=target_train,
+        resources=resources,
         seeds=seeds,
         set=set,
         quick=quick,

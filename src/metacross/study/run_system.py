@@ -12,9 +12,16 @@ from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import SentencePrediction
+from metacross.adaptation.word_model import OtherModel
+from metacross.baselines.train_baseline import training_seconds
 from metacross.metrics.scoring import score
 from metacross.study.callbacks import StudyCallback
-from metacross.study.models import fine_tuned_model, loaded_model, trained_model
+from metacross.study.models import (
+    fine_tuned_model,
+    loaded_model,
+    trained_baseline,
+    trained_model,
+)
 from metacross.study.results import (
     LabelCounts,
     Mode,
@@ -28,6 +35,7 @@ from metacross.study.system_runs import PlannedResult, SystemRun
 from metacross.study.target_curves import TargetCurves
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import RunFolder
+from metacross.training.train import random_subset
 
 _CURVE_POINTS = 40  # of the loss, in a training summary
 
@@ -46,19 +54,24 @@ def run_system(
     target_curves = TargetCurves(
         system_run.corpora.targets, run_folder / "training" / "targets.jsonl", curve_sentences
     )
-    model = trained_model(
-        system_run.corpora,
-        system_run.training_settings,
-        run_folder,
-        callbacks=[callback, target_curves],
-    )
-    if system_run.settings != system_run.training_settings:
-        model = loaded_model(run_folder, system_run.settings)
-    summary = _training_summary(RunFolder(run_folder), target_curves)
+    if system_run.baseline is not None:
+        model = trained_baseline(system_run, run_folder, callbacks=[callback])
+        seconds = round(training_seconds(run_folder), 1)
+        summary = TrainingSummary(folder=run_folder.name, seconds=seconds, best_step=0)
+    else:
+        model = trained_model(
+            system_run.corpora,
+            system_run.training_settings,
+            run_folder,
+            callbacks=[callback, target_curves],
+        )
+        if system_run.settings != system_run.training_settings:
+            model = loaded_model(run_folder, system_run.settings)
+        summary = _training_summary(RunFolder(run_folder), target_curves)
     for planned in planned_results:
         start = time.monotonic()
         scored_model = (
-            model if planned.fraction == 0 else _fine_tuned(planned, run_folder, callback)
+            model if planned.fraction == 0 else _fine_tuned(model, planned, run_folder, callback)
         )
         predictions = _predictions(scored_model, planned, callback)
         counts = {
@@ -68,23 +81,27 @@ def run_system(
         result = _result(planned, counts, summary, time.monotonic() - start)
         folder.add_corpus(planned.digests["source corpus"], system_run.corpora.source)
         folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
-        folder.add(result, _sentence_predictions(predictions))
+        with_neighbors = system_run.baseline is None  # others may have another datastore
+        folder.add(result, _sentence_predictions(predictions, with_neighbors=with_neighbors))
         callback.on_result(result)
 
 
-def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: StudyCallback) -> NerModel:
+def _fine_tuned(
+    model: NerModel, planned: PlannedResult, run_folder: Path, callback: StudyCallback
+) -> NerModel:
     train = planned.target.train
     if train is None:
         raise ValueError("expected labeled target sentences for a fraction above 0, found none")
     run = planned.system_run
     prefix = "" if run.system == run.trained_as else f"{run.system}-"
+    output = run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}"
+    n_sentences = max(1, round(planned.fraction * len(train)))
+    if isinstance(model, OtherModel):  # without an encoder: trained again with the target text
+        output = output.with_name(f"{output.name}-seed-{run.seed}")
+        target_train = random_subset(train, n_sentences, run.seed)
+        return trained_baseline(run, output, callbacks=[callback], target_train=target_train)
     return fine_tuned_model(
-        run_folder,
-        run.settings,
-        train,
-        run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}",
-        n_sentences=max(1, round(planned.fraction * len(train))),
-        callbacks=[callback],
+        run_folder, run.settings, train, output, n_sentences=n_sentences, callbacks=[callback]
     )
 
 
@@ -111,7 +128,7 @@ def _labeled_corpus(predictions: Sequence[SentencePrediction]) -> Corpus:
 
 
 def _sentence_predictions(
-    predictions: Mapping[Mode, Sequence[SentencePrediction]],
+    predictions: Mapping[Mode, Sequence[SentencePrediction]], *, with_neighbors: bool
 ) -> list[StoredSentence]:
     by_sentence = zip(*predictions.values(), strict=True)
     return [
@@ -120,7 +137,9 @@ def _sentence_predictions(
                 mode: prediction.spans
                 for mode, prediction in zip(predictions, of_sentence, strict=True)
             },
-            neighbors=tuple((n.position, n.similarity) for n in of_sentence[-1].neighbors),
+            neighbors=tuple(
+                (n.position, n.similarity) for n in of_sentence[-1].neighbors if with_neighbors
+            ),
         )
         for of_sentence in by_sentence
     ]

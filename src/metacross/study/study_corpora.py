@@ -12,6 +12,7 @@ from metacross.text.bundled_corpus import TARGETS, bundled_corpus
 from metacross.text.language_codes import is_language
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ def _read(study: Study, settings: DataSettings) -> StudyCorpora:
             f"{', '.join(data.targets)}, found {unknown_targets[0]}"
         )
     return StudyCorpora(
-        read_corpus(source, language=settings.language),
-        read_corpus(dev, language=settings.language),
+        read_sources(source, language=settings.language),
+        read_sources(dev, language=settings.language),
         tuple(_read_target(name, study) for name in data.targets),
     )
 

@@ -5,18 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from metacross.baselines.resources import ResourceFiles
+from metacross.baselines.systems import Baseline, find_baseline
 from metacross.errors import SettingsError
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import DataSettings, Settings
 from metacross.study.plan import Study, fraction_name
 from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
+from metacross.text.bundled_corpus import TARGETS
+from metacross.text.language_codes import is_language
+from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
-from metacross.training.run_folder import AFTER_TRAINING, corpus_digest, relevant_settings
+from metacross.training.run_folder import (
+    AFTER_TRAINING,
+    BASELINE_GROUPS,
+    corpus_digest,
+    relevant_settings,
+)
 
+BASELINE_NAME = "baseline"
+"""The digest with the name of a baseline."""
+RESOURCE = "resource "
+"""How the names of digests of resources begin."""
 _TARGET_TRAIN = "target train corpus"
+_LATER_DATA_SETTINGS = ("casing", "match_casing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +39,8 @@ class SystemRun:
     """A system with a seed, for the targets that have the same labels.
 
     Systems with the same training settings share a training run: ``trained_as`` names the first of
-    them, ``training_settings`` are its settings.
+    them, ``training_settings`` are its settings. A baseline has one target, with its resources; one
+    without randomness shares a training run among its seeds.
     """
 
     system: str
@@ -34,6 +50,8 @@ class SystemRun:
     training_settings: Settings
     corpora: StudyCorpora
     fractions: tuple[float, ...]
+    baseline: Baseline | None = None
+    resources: ResourceFiles = field(default_factory=ResourceFiles)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -43,20 +61,26 @@ class SystemRun:
     @property
     def folder(self) -> str:
         """Name of the folder of its training run."""
-        return f"{self.trained_as}_{'-'.join(self.labels)}_seed-{self.seed}"
+        seed = self.training_settings.run.seed
+        target = "" if self.baseline is None else f"_{self.corpora.targets[0].name}"
+        return f"{self.trained_as}_{'-'.join(self.labels)}{target}_seed-{seed}"
 
     @property
     def title(self) -> str:
         """What a progress display calls it."""
         return f"{self.system}, {len(self.labels)} labels, seed {self.seed}"
 
-    def shares_training(self, corpora: StudyCorpora, settings: Settings) -> bool:
+    def shares_training(
+        self, corpora: StudyCorpora, settings: Settings, baseline: Baseline | None = None
+    ) -> bool:
         """Whether a system with these corpora and settings has the same training run."""
         groups = {*Settings.model_fields} - {*AFTER_TRAINING}
         before, after = (
             each.model_dump(include=groups) for each in (self.training_settings, settings)
         )
-        return self.corpora is corpora and before == after
+        if baseline is not None and not baseline.is_random:
+            after["run"]["seed"] = before["run"]["seed"]
+        return self.corpora is corpora and self.baseline is baseline and before == after
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +123,9 @@ def result_key(
     fine-tuning settings and target training corpora, other results not on adaptation settings.
     """
     recipe = relevant_settings(settings)
+    for key in _LATER_DATA_SETTINGS:  # at their defaults they change no earlier result
+        if recipe["data"][key] is None:
+            del recipe["data"][key]
     zero_shot = fraction == 0
     del recipe["fine_tuning" if zero_shot else "adaptation"]
     used_digests = [
@@ -111,24 +138,75 @@ def result_key(
 def plan_system_runs(study: Study) -> list[SystemRun]:
     """All system runs of a study, seed by seed, so that the first results can be compared early."""
     groups = read_study_corpora(study, _data_settings(study))
+    by_target = [
+        [replace(corpora, targets=(target,)) for target in corpora.targets] for corpora in groups
+    ]
+    baselines = {system: _baseline(study, system) for system in study.systems}
     runs: list[SystemRun] = []
     for seed in study.seeds:
-        for corpora in groups:
-            for system in study.systems:
+        for corpora, single_targets in zip(groups, by_target, strict=True):
+            for system, baseline in baselines.items():
                 settings = study.settings(system, seed)
-                first = next((run for run in runs if run.shares_training(corpora, settings)), None)
-                runs.append(
-                    SystemRun(
-                        system=system,
-                        seed=seed,
-                        settings=settings,
-                        trained_as=first.trained_as if first else system,
-                        training_settings=first.training_settings if first else settings,
-                        corpora=corpora,
-                        fractions=tuple(study.fractions),
-                    )
-                )
+                for part in [corpora] if baseline is None else single_targets:
+                    runs.append(_system_run(study, system, settings, part, baseline, runs))
     return runs
+
+
+def _system_run(
+    study: Study,
+    system: str,
+    settings: Settings,
+    corpora: StudyCorpora,
+    baseline: Baseline | None,
+    earlier: Sequence[SystemRun],
+) -> SystemRun:
+    same = (run for run in earlier if run.shares_training(corpora, settings, baseline))
+    first = next(same, None)
+    resources = ResourceFiles()
+    if baseline is not None:
+        resources = study.data.resources.get(corpora.targets[0].name, resources)
+    return SystemRun(
+        system=system,
+        seed=settings.run.seed,
+        settings=settings,
+        trained_as=first.trained_as if first else system,
+        training_settings=first.training_settings if first else settings,
+        corpora=corpora,
+        fractions=tuple(study.fractions),
+        baseline=baseline,
+        resources=resources,
+    )
+
+
+def _baseline(study: Study, system: str) -> Baseline | None:
+    """The baseline that a system is, if the targets have the resources it needs."""
+    name = study.baseline(system)
+    if name is None:
+        return None
+    try:
+        baseline = find_baseline(name)
+    except SettingsError as problem:
+        raise SettingsError(f"systems.{system}: {problem}") from None
+    unknown = sorted(study.data.resources.keys() - study.data.targets.keys())
+    if unknown and study.data.targets:
+        raise SettingsError(
+            f"data.resources: expected languages of the targets {', '.join(study.data.targets)}, "
+            f"found {unknown[0]}"
+        )
+    for target in study.data.targets or TARGETS:
+        if not is_language(target):
+            raise SettingsError(
+                f"systems.{system}: expected targets named by their language, such as es, because "
+                f"baselines are made for a language, found {target}"
+            )
+        names = baseline.missing(study.data.resources.get(target, ResourceFiles()))
+        if names is not None:
+            needed = " or ".join(names)
+            raise SettingsError(
+                f"systems.{system}: expected {needed.replace('_', ' ')} for {target}; "
+                f"give --resource {target}.{names[0]}=FILE"
+            )
+    return baseline
 
 
 def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
@@ -145,6 +223,9 @@ def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
     planned_results = []
     for run in system_runs:
         encoder = {"encoder": encoder_digests[run.settings.encoder.name]}
+        encoder |= _baseline_digests(run)
+        if run.settings.data.match_casing is not None:
+            encoder["casing text"] = file_digest(run.settings.data.match_casing)
         for target in run.corpora.targets:
             corpora = {name: digest(corpus) for name, corpus in _corpora(run, target).items()}
             planned_results += [
@@ -152,6 +233,20 @@ def plan_results(system_runs: Sequence[SystemRun]) -> list[PlannedResult]:
                 for fraction in run.fractions
             ]
     return planned_results
+
+
+def _baseline_digests(run: SystemRun) -> dict[str, str]:
+    """The name of a baseline, and digests of its settings and resources; empty for others."""
+    if run.baseline is None:
+        return {}
+    groups = run.settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
+    settings = hashlib.sha256(json.dumps(groups, sort_keys=True).encode()).hexdigest()
+    resources = run.resources.digests()
+    return {
+        BASELINE_NAME: run.baseline.name,
+        "baseline settings": settings,
+        **{f"{RESOURCE}{name}": digest for name, digest in resources.items()},
+    }
 
 
 def _corpora(run: SystemRun, target: Target) -> dict[str, Corpus]:
@@ -168,7 +263,10 @@ def _data_settings(study: Study) -> DataSettings:
     be compared.
     """
     by_system: dict[str, Any] = {
-        system: study.settings(system, study.seeds[0]).data for system in study.systems
+        system: study.settings(system, study.seeds[0]).data.model_copy(
+            update=dict.fromkeys(_LATER_DATA_SETTINGS)  # these change no label
+        )
+        for system in study.systems
     }
     first, *others = by_system
     for system in others:

@@ -30,12 +30,13 @@ class Speed:
 def estimate_seconds(
     planned_results: Sequence[PlannedResult], runs: Path, curve_sentences: int
 ) -> float:
-    """About how long the planned results take on this machine, without fine-tuning.
+    """About how long the planned results take on this machine, without fine-tuning and baselines.
 
     Training runs that are finished in the folder ``runs`` take no time. Every system is trained for
-    a few steps and labels a few sentences.
+    a few steps and labels a few sentences. Baselines are not counted.
     """
     total = 0.0
+    planned_results = [p for p in planned_results if p.system_run.baseline is None]
     trained = {
         planned.system_run.folder
         for planned in planned_results

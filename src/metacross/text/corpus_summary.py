@@ -9,6 +9,9 @@ from itertools import combinations
 from metacross.text.known_datasets import KnownDataset, known_dataset
 from metacross.text.sentence import Corpus
 
+MAX_OMISSIONS = 100
+"""How many of the annotations that were left out a summary lists."""
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusSummary:
@@ -48,6 +51,11 @@ class CorpusSummary:
             problems.append(
                 f"{self.corpus.name}: {notes.empty_sentences:,} empty sentences skipped"
             )
+        problems += [str(omission) for omission in notes.omissions[:MAX_OMISSIONS]]
+        if len(notes.omissions) > MAX_OMISSIONS:
+            n_more = len(notes.omissions) - MAX_OMISSIONS
+            problems.append(f"{self.corpus.name}: {n_more:,} more annotations were left out")
+        problems += [f"{self.corpus.name}: {remark}" for remark in notes.remarks]
         return tuple(problems)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from metacross.errors import DataError
-from metacross.text.lines import NumberedLine
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Layout, Origin, Sentence, Span
 from metacross.text.word_splitting import split_text
@@ -18,26 +16,6 @@ Record: TypeAlias = dict[str, Any]
 _TOKEN_KEYS = ("tokens", "words")
 _TAG_KEYS = ("tags", "ner_tags")
 _SPAN_KEYS = ("spans", "entities", "label", "labels")
-
-
-def sentences_from_json(
-    lines: Iterable[NumberedLine],
-    source: str,
-    log: ReadingLog,
-    *,
-    language: str | None = None,
-    tag_names: Sequence[str] | None = None,
-) -> Iterator[Sentence]:
-    """Yield the sentences of a JSON lines file. ``tag_names`` are the names of numbered tags."""
-    for number, line in lines:
-        if line.strip():
-            record = _parsed(line, f"{source}:{number}")
-            origin = Origin(source, number)
-            sentence = sentence_from_record(
-                record, origin, log, language=language, tag_names=tag_names
-            )
-            if sentence is not None:
-                yield sentence
 
 
 def sentence_from_record(
@@ -67,24 +45,6 @@ def sentence_from_record(
     tags = tuple(log.checked_tag(tag, str(origin)) for tag in named_tags)
     spans = log.spans(tags, origin.source, [origin.line] * len(tags))
     return Sentence(words, spans, language, origin, layout, tags)
-
-
-def _parsed(line: str, place: str) -> Record:
-    try:
-        record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-        raise DataError(
-            f"{place}: expected a JSON object, found {line[:40]!r} ({reason})"
-        ) from None
-    if isinstance(record, list):
-        raise DataError(
-            f"{place}: expected one JSON object per line, found a list; convert it: "
-            f"jq -c '.[]' FILE"
-        )
-    if not isinstance(record, dict):
-        raise DataError(f"{place}: expected a JSON object, found {line[:40]!r}")
-    return record
 
 
 def _first_present(record: Record, keys: Sequence[str]) -> Any:  # noqa: ANN401 - JSON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias
 
 from metacross.errors import DataError, SettingsError
 
@@ -13,17 +13,74 @@ NumberedLine: TypeAlias = tuple[int, str]
 MAX_LINE_BYTES = 4_000_000  # a longer line means that the file is not a corpus
 
 
-def numbered_lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[NumberedLine]:
-    """Yield (number, line), counted from 1, without line endings (LF or CRLF) and byte-order mark.
+class LineStream(Protocol):
+    """What lines are read from."""
 
-    Only a line feed ends a line, so that a word can contain other control characters.
-    """
+    def readline(self, size: int, /) -> bytes:
+        """The next line, or its first ``size`` bytes."""
+
+
+class PeekableStream:
+    """A stream of bytes whose first lines can be looked at before they are read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._seen: list[bytes] = []
+
+    def starts_json_list(self, *, sure: bool) -> bool:
+        """Whether the content starts like a list of JSON objects. ``sure`` says that it is JSON:
+        then a bracket alone on a line is enough.
+        """
+        while not self._seen or not self._seen[-1].strip(b" \t\r\n\xef\xbb\xbf"):
+            line = self._stream.readline(MAX_LINE_BYTES + 1)
+            if not line:
+                return False
+            self._seen.append(line)
+        start = self._seen[-1].lstrip(b" \t\r\n\xef\xbb\xbf")
+        if not start.startswith(b"["):
+            return False
+        following = start[1:].lstrip()
+        return following.startswith(b"{") or (sure and following[:1] in (b"", b"]"))
+
+    def readline(self, size: int, /) -> bytes:
+        """The next line."""
+        return self._seen.pop(0) if self._seen else self._stream.readline(size)
+
+    def read_all(self) -> bytes:
+        """All that was not read yet."""
+        content = b"".join(self._seen) + self._stream.read()
+        self._seen = []
+        return content
+
+
+def decoded(content: bytes, source: str, encoding: str) -> str:
+    """The text of a whole file, without byte-order mark."""
+    checked_encoding(encoding)
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{source}: expected {encoding}, found byte 0x{content[error.start]:02x} at byte "
+            f"{error.start + 1}; if the file has another encoding, name it: --encoding latin-1"
+        ) from None
+
+
+def checked_encoding(encoding: str) -> None:
+    """Refuse an encoding that does not exist."""
     try:
         codecs.lookup(encoding)
     except LookupError:
         raise SettingsError(
             f"expected an encoding such as utf-8 or latin-1, found {encoding!r}"
         ) from None
+
+
+def numbered_lines(stream: LineStream, source: str, encoding: str) -> Iterator[NumberedLine]:
+    """Yield (number, line), counted from 1, without line endings (LF or CRLF) and byte-order mark.
+
+    Only a line feed ends a line, so that a word can contain other control characters.
+    """
+    checked_encoding(encoding)
     number = 0
     while raw_line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

@@ -6,32 +6,28 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
 from metacross.errors import DataError
+from metacross.text.annotation_formats.brat import brat_documents, sentences_from_brat
+from metacross.text.annotation_formats.conllu import is_conllu, sentences_from_conllu
+from metacross.text.annotation_formats.json_records import (
+    PlacedRecord,
+    records_of_lines,
+    records_of_list,
+)
+from metacross.text.annotation_formats.tool_records import ToolReader, tool_of
 from metacross.text.conll import DOCUMENT_START, Columns, sentences_from_columns
+from metacross.text.formats import JSON_TOOLS, Format, format_of_suffix
 from metacross.text.hub_datasets import PREFIX, sentences_from_dataset
-from metacross.text.jsonl import sentences_from_json
+from metacross.text.jsonl import sentence_from_record
 from metacross.text.language_codes import checked_language
-from metacross.text.lines import NumberedLine, numbered_lines
+from metacross.text.lines import NumberedLine, PeekableStream, decoded, numbered_lines
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Corpus, Layout, Origin, Sentence
 from metacross.text.sentence_splitting import split_sentences
 from metacross.text.word_splitting import split_text
-
-
-class Format(str, Enum):
-    """The format of a corpus."""
-
-    CONLL = "conll"
-    JSONL = "jsonl"
-    TEXT = "text"
-    HUB = "hub"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,11 @@ class ReadOptions:
         encoding: Encoding of the file.
         columns: Columns of a CoNLL file.
         tag_names: Names of numbered tags in JSON lines, in order; None if tags are not numbers.
+        annotator: Which annotator of a tool to read: an id, ``"first"``, ``"agreed"`` (texts on
+            which all agree) or ``"model"`` (proposals instead of annotations). None: several
+            annotators must agree.
+        lossy: Leave out annotations that cannot be read, such as overlapping ones, and say so in
+            the notes of the corpus; otherwise they are errors.
 
     >>> ReadOptions(format=Format.CONLL, encoding="latin-1").encoding
     'latin-1'
@@ -52,20 +53,11 @@ class ReadOptions:
     encoding: str = "utf-8"
     columns: Columns = field(default_factory=Columns)
     tag_names: tuple[str, ...] | None = None
+    annotator: str | None = None
+    lossy: bool = False
 
 
-_SUFFIXES = {
-    ".conll": Format.CONLL,
-    ".conllu": Format.CONLL,
-    ".iob": Format.CONLL,
-    ".iob2": Format.CONLL,
-    ".bio": Format.CONLL,
-    ".bioes": Format.CONLL,
-    ".tsv": Format.CONLL,
-    ".jsonl": Format.JSONL,
-    ".json": Format.JSONL,
-    ".ndjson": Format.JSONL,
-}
+_CONLLU_ROW = re.compile(r"\d+[^\t ]*\t(?:[^\t]*\t){8}[^\t]*$")
 _TAG_AT_END = re.compile(r"[ \t](?:O|[A-Z]-\S+)[ \t]*$")
 
 
@@ -74,11 +66,14 @@ def read_corpus(
 ) -> Corpus:
     r"""Read a corpus from a file or a Hugging Face data set.
 
-    The format is detected by the suffix of the file, otherwise by its first lines: CoNLL columns,
-    JSON lines, or plain text, which is split into sentences line by line.
+    The format is detected by the suffix of the file and its first lines: CoNLL columns, JSON lines,
+    plain text, which is split into sentences line by line, or the format of an annotation tool
+    (Label Studio, doccano, Prodigy, Argilla, brat, CoNLL-U with named entities), whose texts are
+    split into sentences. ``corpus.notes`` lists every annotation that was left out.
 
     Args:
-        source: A file, a folder saved by ``datasets``, or ``hub:NAME[:CONFIG][@SPLIT]``.
+        source: A file, a folder saved by ``datasets``, a folder of brat, or
+            ``hub:NAME[:CONFIG][@SPLIT]``.
         language: Language code of the sentences, such as ``"es"``, ``"swa"`` or ``"zh-Hans"``. It
             also decides how plain text is split into sentences and words.
         options: Format, encoding and columns, where they cannot be detected.
@@ -95,7 +90,7 @@ def read_corpus(
     (('Ana', 'Ruiz', 'habla'), (Span(start=0, end=2, label='PER'),))
     """
     options, language = options or ReadOptions(), checked_language(language)
-    name, log = str(source), ReadingLog()
+    name, log = str(source), ReadingLog(lossy=options.lossy)
     sentences = tuple(_read_sentences(source, log, language, options))
     if not sentences:
         raise DataError(f"{name}: expected sentences, found none")
@@ -115,32 +110,75 @@ def read_stream(
 
     If the format has to be detected, the first sentence waits for ``sniffed_lines`` lines.
     """
-    options, log = options or ReadOptions(), log or ReadingLog()
+    options = options or ReadOptions()
+    log = log or ReadingLog(lossy=options.lossy)
     language = checked_language(language)
-    lines = numbered_lines(stream, source, options.encoding)
-    format_, lines = _detected_format(lines, source, options, sniffed_lines)
+    format_ = options.format or format_of_suffix(source)
+    if format_ is Format.BRAT:
+        raise DataError(f"{source}: expected a file of brat, which is read with the text beside it")
+    content = PeekableStream(stream)
+    if format_ in (None, Format.JSONL, *JSON_TOOLS) and content.starts_json_list(
+        sure=format_ is not None
+    ):
+        text = decoded(content.read_all(), source, options.encoding)
+        yield from _from_records(
+            records_of_list(text, source), format_, source, log, language, options
+        )
+        return
+    lines = numbered_lines(content, source, options.encoding)
+    format_, lines = _detected_format(lines, format_, sniffed_lines, options.columns)
     if format_ is Format.CONLL:
         for sentence in sentences_from_columns(lines, source, options.columns, log):
             yield replace(sentence, language=language)
-    elif format_ is Format.JSONL:
-        yield from sentences_from_json(
-            lines, source, log, language=language, tag_names=options.tag_names
-        )
+    elif format_ is Format.CONLLU:
+        yield from sentences_from_conllu(lines, source, log, language=language)
+    elif format_ is Format.JSONL or format_ in JSON_TOOLS:
+        records = records_of_lines(lines, source)
+        yield from _from_records(records, format_, source, log, language, options)
     else:
         yield from _sentences_from_text(lines, source, language)
+
+
+def _from_records(
+    records: Iterator[PlacedRecord],
+    format_: Format | None,
+    source: str,
+    log: ReadingLog,
+    language: str | None,
+    options: ReadOptions,
+) -> Iterator[Sentence]:
+    """The sentences of JSON objects: of the tool that the first of them is of, or our own."""
+    first = next(records, None)
+    if first is None:
+        return
+    records = itertools.chain([first], records)
+    tool = format_ if format_ in JSON_TOOLS else tool_of(first.content)
+    if tool is not None and options.tag_names is None:
+        reader = ToolReader(source, language, options.annotator)
+        yield from reader.sentences(records, tool, log)
+        return
+    for record in records:
+        sentence = sentence_from_record(
+            record.content,
+            Origin(source, record.line),
+            log,
+            language=language,
+            tag_names=options.tag_names,
+        )
+        if sentence is not None:
+            yield sentence
 
 
 def _read_sentences(
     source: str | Path, log: ReadingLog, language: str | None, options: ReadOptions
 ) -> Iterator[Sentence]:
-    name = str(source)
-    path = Path(source)
+    name, path = str(source), Path(source)
     if name.startswith(PREFIX) or options.format is Format.HUB:
         yield from sentences_from_dataset(name, log, language=language)
     elif path.is_dir():
-        if not any((path / file).exists() for file in ("dataset_dict.json", "state.json")):
-            raise DataError(f"{name}: expected a file or a saved data set, found a folder")
-        yield from sentences_from_dataset(name, log, language=language)
+        yield from _sentences_of_folder(path, log, language, options)
+    elif (options.format or format_of_suffix(path)) is Format.BRAT:
+        yield from sentences_from_brat(path, log, language=language, encoding=options.encoding)
     else:
         try:
             with path.open("rb") as stream:
@@ -149,16 +187,38 @@ def _read_sentences(
             raise DataError(f"{name}: cannot be read: {error.strerror}") from error
 
 
+def _sentences_of_folder(
+    folder: Path, log: ReadingLog, language: str | None, options: ReadOptions
+) -> Iterator[Sentence]:
+    """The sentences of a folder of ``datasets``, or of all documents in a folder of brat."""
+    if any((folder / file).exists() for file in ("dataset_dict.json", "state.json")):
+        yield from sentences_from_dataset(str(folder), log, language=language)
+        return
+    documents = brat_documents(folder)
+    if not documents:
+        raise DataError(
+            f"{folder}: expected a file, a saved data set or .ann files of brat, found a folder"
+        )
+    for document in documents:
+        log.documents += 1
+        yield from sentences_from_brat(document, log, language=language, encoding=options.encoding)
+
+
 def _detected_format(
-    lines: Iterator[NumberedLine], source: str, options: ReadOptions, sniffed_lines: int
+    lines: Iterator[NumberedLine], format_: Format | None, sniffed_lines: int, columns: Columns
 ) -> tuple[Format, Iterator[NumberedLine]]:
     """The format, and all lines, including those that were inspected."""
-    format_ = options.format or _SUFFIXES.get(Path(source).suffix.lower())
-    if format_ is not None:
+    if format_ is not None and format_ is not Format.CONLLU:
         return format_, lines
     first_lines = list(itertools.islice(lines, sniffed_lines))
-    sniffed = sniffed_format([line for _, line in first_lines])
-    return sniffed, itertools.chain(first_lines, lines)
+    content = [line for _, line in first_lines]
+    found = format_ or sniffed_format(content)
+    if found in (Format.CONLL, Format.CONLLU):
+        words = [line for line in content if line.strip() and not line.startswith("#")]
+        chosen = columns.word is not None or columns.tag is not None
+        ten_columns = bool(words) and is_conllu(words[0]) and not chosen
+        found = Format.CONLLU if ten_columns else Format.CONLL
+    return found, itertools.chain(first_lines, lines)
 
 
 def sniffed_format(lines: list[str]) -> Format:
@@ -173,7 +233,12 @@ def sniffed_format(lines: list[str]) -> Format:
     if any(line.startswith(DOCUMENT_START) for line in content):
         return Format.CONLL
     words = [line for line in content if not line.startswith("# ")]
-    tagged = sum(_TAG_AT_END.search(line) is not None or line[:2] == "1\t" for line in words)
+    tagged = sum(
+        _TAG_AT_END.search(line) is not None
+        or line[:2] == "1\t"
+        or _CONLLU_ROW.match(line) is not None
+        for line in words
+    )
     return Format.CONLL if 2 * tagged > len(words) else Format.TEXT
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from metacross.errors import DataError
-from metacross.text.sentence import ReadingNotes, Span
+from metacross.text.sentence import Omission, ReadingNotes, Span
 from metacross.text.tags import SchemeDetector, spans_from_tags, split_tag
 
 
 class ReadingLog:
-    """Passed to a reader, which updates it with every sentence it yields."""
+    """Passed to a reader, which updates it with every sentence it yields.
 
-    def __init__(self) -> None:
+    ``lossy`` says whether annotations that cannot be read are left out, or refused.
+    """
+
+    def __init__(self, *, lossy: bool = False) -> None:
         self.documents = 0
         self.empty_sentences = 0
+        self.lossy = lossy
+        self._omissions: list[Omission] = []
+        self._remarks: Counter[str] = Counter()
         self._scheme_detector = SchemeDetector()
         self._checked_tags: dict[str, str] = {}
 
@@ -38,6 +45,20 @@ class ReadingLog:
         self._scheme_detector.add(tags, spans, source, line_numbers)
         return spans
 
+    def omit(self, place: str, reason: str) -> None:
+        """Record that an annotation is not in the corpus, and why."""
+        self._omissions.append(Omission(place, reason))
+
+    def lose(self, place: str, problem: str) -> None:
+        """Refuse an annotation that cannot be read; where losses are allowed, leave it out."""
+        if not self.lossy:
+            raise DataError(f"{place}: {problem}; --lossy leaves it out and says so")
+        self.omit(place, problem)
+
+    def remark(self, text: str) -> None:
+        """Record a decision that a user should know of; equal ones are counted."""
+        self._remarks[text] += 1
+
     @property
     def notes(self) -> ReadingNotes:
         """The notes on everything read so far."""
@@ -48,4 +69,6 @@ class ReadingLog:
             scheme=str(self._scheme_detector.scheme) if tagged else None,
             repairs=self._scheme_detector.repairs if tagged else 0,
             repair_examples=self._scheme_detector.repair_examples if tagged else (),
+            omissions=tuple(self._omissions),
+            remarks=tuple(f"{text} ({n:,} times)" for text, n in self._remarks.items()),
         )

@@ -31,15 +31,19 @@ class Span:
 class Origin:
     """Where a sentence was read: a file (or ``<stdin>``) and the line of its first word.
 
-    ``start`` is the character offset in the line if the line has several sentences.
+    ``line`` is 0 where there are no lines. ``start`` is the character offset in the line if the
+    line has several sentences. ``item`` names what a line number does not find, such as the task of
+    an annotation tool; offsets are then those in its text.
     """
 
     source: str
     line: int
     start: int = 0
+    item: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}"
+        line = f":{self.line}" if self.line else ""
+        return f"{self.source}{line}" + (f": {self.item}" if self.item else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +164,24 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
+class Omission:
+    """An annotation that is in the file but not in the corpus, and the reason."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingNotes:
     """What a reader noticed in a corpus besides its sentences.
 
     ``documents`` counts ``-DOCSTART-`` lines, ``empty_sentences`` skipped records without words.
     ``scheme`` is the tag scheme, None if the corpus has no tags. ``repairs`` counts all repaired
-    tags, ``repair_examples`` holds the first of them.
+    tags, ``repair_examples`` holds the first of them. ``omissions`` are all annotations that were
+    left out, and ``remarks`` say what else a reader had to decide.
     """
 
     documents: int = 0
@@ -173,6 +189,8 @@ class ReadingNotes:
     scheme: str | None = None
     repairs: int = 0
     repair_examples: tuple[Repair, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

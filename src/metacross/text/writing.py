@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from metacross.errors import DataError
-from metacross.text.atomic_files import atomic_path
+from metacross.errors import DataError, SettingsError
+from metacross.text.annotation_formats.brat import ANNOTATIONS, TEXT, WORDS, brat_files
+from metacross.text.annotation_formats.proposal import Item, sentence_of
+from metacross.text.annotation_formats.writers import tool_pieces
+from metacross.text.atomic_files import atomic_path, discard
 from metacross.text.conll import DOCUMENT_START
+from metacross.text.formats import WritableFormat, written_format
 from metacross.text.sentence import Sentence
 from metacross.text.tags import Scheme, tags_from_spans
 
@@ -81,7 +85,11 @@ def json_line(sentence: Sentence) -> str:
 
 
 def write_corpus(
-    sentences: Iterable[Sentence], path: str | Path, *, scheme: Scheme = Scheme.IOB2
+    sentences: Iterable[Sentence],
+    path: str | Path,
+    *,
+    scheme: Scheme = Scheme.IOB2,
+    format: str | None = None,  # noqa: A002 - the word of the command line
 ) -> None:
     """Write sentences to a file that ``read_corpus`` reads back equal.
 
@@ -89,9 +97,12 @@ def write_corpus(
 
     Args:
         sentences: A corpus or other sentences.
-        path: The file. The suffixes ``.jsonl``, ``.ndjson`` and ``.json`` mean JSON lines, all
-            others CoNLL columns.
+        path: The file.
         scheme: Tag scheme of a CoNLL file. ``IO`` merges adjacent entities with the same label.
+        format: ``"conll"``, ``"jsonl"``, ``"label-studio"``, ``"doccano"``, ``"prodigy"``,
+            ``"brat"`` (two files: ``.txt`` and ``.ann``), ``"conllu"`` or ``"argilla"``. None: by
+            suffix; ``.jsonl``, ``.ndjson`` and ``.json`` mean JSON lines, ``.conllu`` CoNLL-U,
+            ``.ann`` brat, all others CoNLL columns.
 
     Raises:
         DataError: The file cannot be written, or a word cannot be written as CoNLL.
@@ -106,9 +117,42 @@ def write_corpus(
     <BLANKLINE>
     """
     path = Path(path)
-    as_json = path.suffix.lower() in (".jsonl", ".json", ".ndjson")
-    pieces = (json_line(s) if as_json else conll_lines(s, scheme) for s in sentences)
-    write_atomically(path, pieces)
+    write_items(sentences, path, _checked_format(format, path), scheme=scheme)
+
+
+def _checked_format(name: str | None, path: Path) -> WritableFormat:
+    try:
+        return written_format(path) if name is None else WritableFormat(name)
+    except ValueError:
+        names = ", ".join(map(str, WritableFormat))
+        raise SettingsError(f"format: expected one of {names}, found {name!r}") from None
+
+
+def write_items(
+    items: Iterable[Item], path: Path, format_: WritableFormat, *, scheme: Scheme = Scheme.IOB2
+) -> None:
+    """Write sentences, or proposals for them, to a file, or to the files of brat."""
+    if format_ is not WritableFormat.BRAT:
+        write_atomically(path, item_pieces(items, format_, scheme=scheme))
+        return
+    files = brat_files(items)
+    for suffix in (TEXT, ANNOTATIONS, WORDS):
+        if suffix in files:
+            write_atomically(path.with_suffix(suffix), [files[suffix]])
+        else:
+            discard(path.with_suffix(suffix))
+
+
+def item_pieces(
+    items: Iterable[Item], format_: WritableFormat, *, scheme: Scheme = Scheme.IOB2
+) -> Iterator[str]:
+    """The parts of a file, as the items come; not for brat, which has several files."""
+    if format_ is WritableFormat.CONLL:
+        yield from (conll_lines(sentence_of(item), scheme) for item in items)
+    elif format_ is WritableFormat.JSONL:
+        yield from (json_line(sentence_of(item)) for item in items)
+    else:
+        yield from tool_pieces(items, format_)
 
 
 def write_atomically(path: Path, pieces: Iterable[str]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -16,11 +14,11 @@ from metacross.adaptation.textbook import adapted, dropout, gradients
 from metacross.model.devices import seeded
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
-from metacross.training.inner_steps import FastLearner, can_learn_fast
 from metacross.training.loop import Step, StepResult
+from metacross.training.low_rank_learner import LowRankLearner, can_learn_side_by_side
 from metacross.training.masking import EpochMasker
 from metacross.training.sampling import Draw, Sampler
-from metacross.training.tasks import Task
+from metacross.training.tasks import MetaGradient, Task, TaskExamples
 
 
 def maml_step(
@@ -36,48 +34,47 @@ def maml_step(
     meta, seed = settings.meta, settings.run.seed
     sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
     masker = EpochMasker(tagger, examples, settings)
-    learner = FastLearner(tagger, settings) if can_learn_fast(tagger) else None
     textbook = TextbookLearner(tagger, settings)
+    learner: Learner = textbook
+    if can_learn_side_by_side(tagger, settings):
+        learner = LowRankLearner(tagger, settings)
 
-    def step_with(learner: Learner, number: int) -> StepResult:
-        factor = learning_rate_factor(settings.schedule, number, meta.steps)
-        inner_learning_rate = meta.inner_learning_rate * (factor if settings.schedule.inner else 1)
-        losses = []
-        with learner.block(), dropout(tagger, enabled=True):
-            for draw in sampler.draws(number):
-                task = tasks[draw.position]
-                support = [masker.support(Draw(p, draw.epoch)) for p in task.support]
-                query = masker.query(Draw(task.query, draw.epoch))
-                with seeded(seed, number, task.query):
-                    losses.append(learner.learn(support, query, learning_rate=inner_learning_rate))
-        adam.step(learner.total, meta.outer_learning_rate * factor)
-        mean = sum(losses) / len(losses)
-        return StepResult(loss=mean, n_items=len(losses), used_fallback=learner is textbook)
+    def task_examples(draw: Draw) -> TaskExamples:
+        task = tasks[draw.position]
+        support = tuple(masker.support(Draw(p, draw.epoch)) for p in task.support)
+        return TaskExamples(task.query, support, masker.query(Draw(task.query, draw.epoch)))
 
     def step(number: int) -> StepResult:
         nonlocal learner
-        if learner is not None:
+        factor = learning_rate_factor(settings.schedule, number, meta.steps)
+        inner_learning_rate = meta.inner_learning_rate * (factor if settings.schedule.inner else 1)
+        drawn = [task_examples(draw) for draw in sampler.draws(number)]
+
+        def total(learner: Learner) -> MetaGradient:
+            return learner.meta_gradient(
+                drawn, learning_rate=inner_learning_rate, seeds=(seed, number)
+            )
+
+        with dropout(tagger, enabled=True):
             try:
-                return step_with(learner, number)
-            except UnsupportedLayer:  # raised before anything was changed
-                learner = None
-        return step_with(textbook, number)
+                meta_gradient = total(learner)
+            except UnsupportedLayer:
+                learner = textbook
+                meta_gradient = total(learner)
+        adam.step(meta_gradient.gradients, meta.outer_learning_rate * factor)
+        used_fallback = learner is textbook and meta.inner_optimizer != "adam"
+        return StepResult(meta_gradient.loss / len(drawn), len(drawn), used_fallback)
 
     return step
 
 
 class Learner(Protocol):
-    """Computes the meta-gradients of tasks, one after another within a block."""
+    """Computes the meta-gradients of tasks; afterwards the tagger has its original weights."""
 
-    @property
-    def total(self) -> Sequence[Tensor]:
-        """The sum of the meta-gradients of the block, in the order of the weights."""
-
-    def block(self) -> AbstractContextManager[None]:
-        """The tasks of one meta-step; after the block the tagger has its original weights."""
-
-    def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
-        """Add a task's meta-gradient to the total; returns its loss."""
+    def meta_gradient(
+        self, tasks: Sequence[TaskExamples], *, learning_rate: float, seeds: tuple[int, ...]
+    ) -> MetaGradient:
+        """The sum of the tasks' losses and of their gradients; ``seeds`` are those of dropout."""
 
 
 class TextbookLearner:
@@ -86,21 +83,25 @@ class TextbookLearner:
     def __init__(self, tagger: Tagger, settings: Settings) -> None:
         self._tagger = tagger
         self._settings = settings
-        self.total: list[Tensor] = []
 
-    @contextlib.contextmanager
-    def block(self) -> Iterator[None]:
-        """Start with a sum of zero."""
-        self.total = [torch.zeros_like(weight) for weight in self._tagger.trainable.values()]
-        yield
-
-    def learn(self, support: Sequence[Example], query: Example, *, learning_rate: float) -> float:
-        """Add a task's meta-gradient to the total; returns its loss."""
-        loss, gradient = task_gradient(
-            self._tagger, support, query, self._settings, inner_learning_rate=learning_rate
-        )
-        torch._foreach_add_(self.total, gradient)
-        return loss
+    def meta_gradient(
+        self, tasks: Sequence[TaskExamples], *, learning_rate: float, seeds: tuple[int, ...]
+    ) -> MetaGradient:
+        """The sum of the tasks' losses and of their gradients."""
+        total = [torch.zeros_like(weight) for weight in self._tagger.trainable.values()]
+        losses = 0.0
+        for task in tasks:
+            with seeded(*seeds, task.position):
+                loss, gradient = task_gradient(
+                    self._tagger,
+                    task.support,
+                    task.query,
+                    self._settings,
+                    inner_learning_rate=learning_rate,
+                )
+            torch._foreach_add_(total, gradient)
+            losses += loss
+        return MetaGradient(losses, total)
 
 
 def task_gradient(
@@ -122,6 +123,7 @@ def task_gradient(
         learning_rate=inner_learning_rate,
         max_weight=max_weight,
         optimizer=settings.optimizer,
+        optimizer_name=settings.meta.inner_optimizer,
     ):
         loss = tagger.loss(tagger.batch([query]), max_weight=max_weight)
         return loss.item(), gradients(loss, tagger)

@@ -33,6 +33,8 @@ _IRRELEVANT = {
     ("data", "dev"),
     ("encoder", "name"),
 }
+BASELINE_GROUPS = ("translation", "projection", "distillation", "crf", "bilstm_crf")
+"""Groups of settings that only baselines use."""
 AFTER_TRAINING = ("adaptation", "fine_tuning")  # groups of settings that training does not use
 
 
@@ -147,6 +149,7 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     return {
         group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
         for group, values in settings.model_dump(mode="json").items()
+        if group not in BASELINE_GROUPS
     }
 
 

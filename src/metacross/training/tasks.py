@@ -1,11 +1,15 @@
-"""Makes the pseudo-tasks of meta-training from the source sentences."""
+"""The pseudo-tasks of meta-training, made from the source sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from torch import Tensor
 
 from metacross.adaptation.retrieval import build_index
 from metacross.model.sentence_encoder import Vectors
+from metacross.model.tagger import Example
 from metacross.settings import RetrievalSettings
 
 
@@ -15,6 +19,25 @@ class Task:
 
     query: int
     support: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExamples:
+    """A task's tokenized sentences, masked as in its epoch; ``position`` is that of its query."""
+
+    position: int
+    support: tuple[Example, ...]
+    query: Example
+
+
+@dataclass(frozen=True, slots=True)
+class MetaGradient:
+    """Sums over tasks: of the losses of their queries, and of the gradients of these losses at the
+    weights adapted to the tasks, in the order of the trainable weights.
+    """
+
+    loss: float
+    gradients: Sequence[Tensor]
 
 
 def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:

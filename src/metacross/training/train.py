@@ -6,7 +6,7 @@ import copy
 import platform
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +33,11 @@ from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer
 from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
 from metacross.settings import Recipe, Settings, load_settings, settings_with
+from metacross.text.casing import NOUNS, matching_draw, with_capitals
+from metacross.text.raw_text import read_raw_text
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
 from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
 from metacross.training.callbacks import Callback, JsonLog
@@ -52,9 +55,9 @@ from metacross.training.tasks import pseudo_tasks
 
 
 def train(
-    source: Corpus | str | Path,
+    source: Corpus | str | Path | Mapping[str, str | Path],
     *,
-    dev: Corpus | str | Path,
+    dev: Corpus | str | Path | Mapping[str, str | Path],
     encoder: str | None = None,
     recipe: Recipe | Settings = "paper",
     output: str | Path | None = None,
@@ -62,6 +65,8 @@ def train(
 ) -> NerModel:
     """Train a model on a labeled language and choose its best weights by their F1 on ``dev``.
 
+    Several source languages are given as ``{"en": "en/train.conll", "de": "de/train.conll"}``; the
+    model then adapts to neighbors of any of them.
     ``recipe`` is a recipe's name, a YAML file, a list of them, or settings; ``encoder`` overrides
     the recipe's. With ``output`` the model is saved there, and a training that was stopped resumes
     when it is called again with the same arguments; a finished model is only loaded.
@@ -72,17 +77,35 @@ def train(
     if encoder is not None:
         settings = settings_with(settings, {"encoder": {"name": encoder}})
     source, dev = (_relabeled(corpus, settings) for corpus in (source, dev))
+    source = with_target_casing(source, settings)
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
         return _train(source, dev, settings, folder, callbacks)
 
 
-def _relabeled(corpus: Corpus | str | Path, settings: Settings) -> Corpus:
-    """Read a corpus if it is given as a file; apply ``data.map`` and ``data.drop``."""
+def _relabeled(
+    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+) -> Corpus:
+    """Read a corpus if it is given as files; apply ``data.map`` and ``data.drop``."""
     data = settings.data
     if not isinstance(corpus, Corpus):
-        corpus = read_corpus(corpus, language=data.language)
+        corpus = read_sources(corpus, language=data.language)
     return corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
+
+
+def with_target_casing(source: Corpus, settings: Settings) -> Corpus:
+    """The source corpus with the capitals of the target's spelling (``data.casing`` and
+    ``data.match_casing``).
+    """
+    data, seed = settings.data, settings.run.seed
+    if data.casing is not None and data.match_casing is not None:
+        raise SettingsError("expected data.casing or data.match_casing, found both")
+    if data.casing is not None:
+        return with_capitals(source, NOUNS, seed=seed)
+    if data.match_casing is not None:
+        draw = matching_draw(source, read_raw_text(data.match_casing))
+        return with_capitals(source, draw, seed=seed)
+    return source
 
 
 def _train(
@@ -110,7 +133,7 @@ def _train(
         return load(folder, device=settings.run.device)
     tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
     examples = tagger.examples(source)
-    datastore = _new_datastore(source, examples, tagger, settings, callbacks)
+    datastore = new_datastore(source, examples, tagger, settings, callbacks)
     adam = Adam(tagger.trainable, settings.optimizer)
     label = CorpusLabeler(tagger, batch_pieces=settings.run.batch_pieces)
     for callback in callbacks:
@@ -125,7 +148,7 @@ def _train(
     parts = ModelParts(tagger, settings, datastore, settings.run.method == "meta", facts)
     step = _step(tagger, examples, datastore, settings, adam)
     state = TrainingState(tagger.trainable, adam)
-    return _run(parts, examples, step, state, run_folder, validate, callbacks)
+    return run_and_save(parts, examples, step, state, run_folder, validate, callbacks)
 
 
 def fine_tune(
@@ -193,7 +216,7 @@ def _fine_tune(
     facts = before.model_copy(update={"fine_tuned_on": CorpusFacts.of(subset, digest)})
     parts = ModelParts(tagger, settings, datastore=None, adapts=False, facts=facts)
     state = TrainingState(tagger.trainable, adam)
-    return _run(parts, examples, step, state, run_folder, None, callbacks)
+    return run_and_save(parts, examples, step, state, run_folder, None, callbacks)
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
@@ -206,7 +229,7 @@ def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
     return Corpus(tuple(corpus[position] for position in positions), source=corpus.source)
 
 
-def _run(
+def run_and_save(
     parts: ModelParts,
     examples: Sequence[Example],
     step: Step,
@@ -265,7 +288,7 @@ def _step(
     return maml_step(tagger, examples, tasks, settings, adam)
 
 
-def _new_datastore(
+def new_datastore(
     source: Corpus,
     examples: Sequence[Example],
     tagger: Tagger,

@@ -10,8 +10,10 @@ from metacross.text.sentence import Sentence, Span
 MISSING = "–"
 """Shown where there is no value."""
 
-Tone = Literal["good", "bad", "muted", "strong"]
-"""How a value is meant: an improvement, a loss, less important or more important than others."""
+Tone = Literal["good", "bad", "muted", "strong", "quoted"]
+"""How a value is meant: an improvement, a loss, less important or more important than others, or
+quoted from elsewhere.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values by training step. ``description`` says in words what the picture shows."""
+    """Values by training step, or by what ``step_name`` says. ``description`` says in words what
+    the picture shows.
+    """
 
     title: str
     caption: str
     description: str
     value_name: str
     lines: tuple[Line, ...]
+    step_name: str = "step"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,10 @@ def _table(table: Table) -> str:
     lines = [_line(table.headings), "|" + "---|" * len(table.headings)]
     for row in table.rows:
         name = f"{row.group}: {row.name}" if row.group else row.name
-        lines.append(_line([name, *(entry.full_text for entry in row.entries)]))
+        values = [name, *(entry.full_text for entry in row.entries)]
+        if row.tone == "quoted":
+            values = [f"*{value}*" if value else "" for value in values]
+        lines.append(_line(values))
     return "\n".join([f"*{table.caption}*", "", *lines])
 
 

@@ -9,6 +9,7 @@ from metacross.errors import DataError
 from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions
 from metacross.study.report.adaptation_tables import adaptation_section
+from metacross.study.report.baseline_tables import baselines_section, has_baselines
 from metacross.study.report.blocks import Document, Section
 from metacross.study.report.case_study import case_section
 from metacross.study.report.html import html_page
@@ -44,6 +45,8 @@ def write_report(folder: StudyFolder, title: str) -> Path:
 def _sections(grid: ResultsGrid, stored: StoredPredictions, study: str | None) -> Iterator[Section]:
     has_predictions = stored.has_any(grid.results)
     yield scores_section(grid, stored)
+    if has_baselines(grid):
+        yield baselines_section(grid, stored)
     yield adaptation_section(grid, stored)
     yield labels_section(grid)
     yield curves_section(grid)

@@ -1,0 +1,220 @@
+"""Models without an encoder: they predict, save and load like any other, and do not adapt."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.prediction import SentencePrediction
+from metacross.errors import ModelError
+from metacross.model.bilstm_crf import BilstmCrf
+from metacross.model.crf import Chain, best_paths
+from metacross.model.linear_crf import LinearCrf
+from metacross.model.model_folder import (
+    ModelParts,
+    describe_model,
+    install_model,
+    mark_text,
+    saved_settings,
+    tagger_kind,
+)
+from metacross.model.training_facts import TrainingFacts
+from metacross.model.word_tagger import (
+    WordTagger,
+    WordWindows,
+    read_description,
+    tag_sentences,
+)
+from metacross.settings import Settings
+from metacross.text.sentence import Sentence
+from metacross.text.tags import TagSet
+
+if TYPE_CHECKING:
+    from metacross.model.tagger import Tagger
+
+_KINDS: dict[str, type[LinearCrf] | type[BilstmCrf]] = {
+    LinearCrf.kind: LinearCrf,
+    BilstmCrf.kind: BilstmCrf,
+}
+_COMBINED = "combined"
+_COMBINATION = "combined.json"
+_SMALLEST = 1e-8  # of a probability, before its logarithm
+
+
+class OtherModel(NerModel):
+    """A model that is not an encoder with a linear layer."""
+
+    def __init__(
+        self,
+        tagger: object,
+        settings: Settings,
+        *,
+        facts: TrainingFacts | None = None,
+        location: str | None = None,
+    ) -> None:
+        # The methods that use an encoder are replaced here or refuse, so no Tagger is needed.
+        parts = ModelParts(cast("Tagger", tagger), settings, None, adapts=False, facts=facts)
+        super().__init__(parts, location=location)
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind in a model folder."""
+        raise NotImplementedError
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder that :func:`metacross.load` reads."""
+
+        def write(unfinished: Path) -> None:
+            recipe = self.settings.as_yaml()
+            (unfinished / "recipe.yaml").write_text(recipe, encoding="utf-8")
+            self._write(unfinished)
+
+        install_model(Path(folder), write, mark_text(self.parts.description, self.kind))
+
+    @abstractmethod
+    def _write(self, folder: Path) -> None:
+        """Write the files of its kind."""
+
+
+class WordModel(OtherModel):
+    """A CRF over words."""
+
+    def __init__(
+        self,
+        word_tagger: WordTagger,
+        settings: Settings,
+        *,
+        facts: TrainingFacts | None = None,
+        location: str | None = None,
+    ) -> None:
+        super().__init__(word_tagger, settings, facts=facts, location=location)
+        self.word_tagger = word_tagger
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind in a model folder."""
+        return self.word_tagger.kind
+
+    def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
+        tagged = tag_sentences(self.word_tagger, sentences)
+        for sentence, words in zip(sentences, tagged, strict=True):
+            yield _prediction(
+                sentence, words.tag_ids, words.probabilities, self.word_tagger.tag_set
+            )
+
+    def _write(self, folder: Path) -> None:
+        self.word_tagger.write(folder)
+
+
+class _CombinedTags:
+    """What the other parts of a combined model's :class:`NerModel` ask a tagger for."""
+
+    def __init__(self, tag_set: TagSet) -> None:
+        self.tag_set = tag_set
+        self.window_cutter = WordWindows()
+        self.device = torch.device("cpu")
+
+    @property
+    def network(self) -> object:
+        raise ModelError("expected a model with one encoder, found several models combined")
+
+
+class CombinedModel(OtherModel):
+    """Several models that label together: for each word the most confident one decides, and an O
+    yields to an entity (co-decoding, after Ni et al. 2017). Earlier models win ties.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[NerModel],
+        settings: Settings,
+        *,
+        facts: TrainingFacts | None = None,
+        location: str | None = None,
+    ) -> None:
+        labels = models[0].labels
+        for model in models:
+            if model.labels != labels:
+                raise ModelError(
+                    f"expected models with the entity types {', '.join(labels)}, found "
+                    f"{', '.join(model.labels)}"
+                )
+        super().__init__(_CombinedTags(TagSet(labels)), settings, facts=facts, location=location)
+        self.models = tuple(models)
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind in a model folder."""
+        return _COMBINED
+
+    def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
+        tag_set = self.tagger.tag_set
+        zeros = torch.zeros(len(tag_set))
+        chain = Chain(torch.zeros(len(tag_set), len(tag_set)), zeros, zeros).constrained(tag_set)
+        streams = [model.predict_stream(sentences) for model in self.models]
+        for sentence, *predictions in zip(sentences, *streams, strict=True):
+            together = co_decoded([torch.from_numpy(p.probabilities) for p in predictions])
+            scores = together.clamp(min=_SMALLEST).log().unsqueeze(0)  # (1, words, tags)
+            is_word = torch.ones(1, len(together), dtype=torch.bool)
+            (tag_ids,) = best_paths(scores, is_word, chain)
+            yield _prediction(sentence, tag_ids, together, tag_set)
+
+    def _write(self, folder: Path) -> None:
+        for number, model in enumerate(self.models):
+            model.save(folder / str(number))
+        text = json.dumps({"models": len(self.models)}) + "\n"
+        (folder / _COMBINATION).write_text(text, encoding="utf-8")
+
+
+def co_decoded(probabilities: Sequence[Tensor]) -> Tensor:
+    """For each word the probabilities of the model with the most probable tag; models that say O
+    count only if all do. *Shape:* each (words, tags).
+    """
+    together = torch.stack(list(probabilities))  # (models, words, tags)
+    confidence, tag_ids = together.max(dim=2)  # both (models, words)
+    confidence = torch.where(tag_ids == 0, confidence - 1, confidence)  # below all entities
+    best = confidence.argmax(dim=0)  # (words,)
+    return together[best, torch.arange(together.shape[1])]
+
+
+def _prediction(
+    sentence: Sentence, tag_ids: Sequence[int], probabilities: Tensor, tag_set: TagSet
+) -> SentencePrediction:
+    spans = tag_set.spans(tag_ids)
+    of_tags = probabilities[torch.arange(len(tag_ids)), torch.tensor(tag_ids)]  # (words,)
+    return SentencePrediction(
+        sentence=sentence,
+        spans=spans,
+        scores=tuple(of_tags[span.start : span.end].mean().item() for span in spans),
+        tags=tag_set.tags,
+        probabilities=probabilities.numpy().astype(np.float32, copy=False),
+    )
+
+
+def load_word_model(
+    folder: Path,
+    *,
+    location: str | None = None,
+    change: Callable[[Settings], Settings] = lambda saved: saved,
+) -> OtherModel:
+    """Load a model without an encoder, or a combined one."""
+    kind, description = tagger_kind(folder), describe_model(folder)
+    settings = change(saved_settings(folder))
+    facts, tag_set = description.facts, TagSet(description.labels)
+    if kind == _COMBINED:
+        n_models = read_description(folder / _COMBINATION, ("models",))["models"]
+        models = [load(folder / str(number)) for number in range(int(n_models))]
+        return CombinedModel(models, settings, facts=facts, location=location)
+    if kind not in _KINDS:
+        known = ", ".join([*_KINDS, _COMBINED])
+        raise ModelError(f"{folder}: expected a tagger of {known}, found {kind!r}")
+    tagger = _KINDS[kind].read(folder, tag_set)
+    return WordModel(tagger, settings, facts=facts, location=location)

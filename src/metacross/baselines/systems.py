@@ -1,0 +1,380 @@
+"""The systems of the paper's tables and their successors, each made of a few parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metacross.adaptation.ner_model import NerModel
+from metacross.adaptation.word_model import CombinedModel
+from metacross.baselines.clustering import (
+    centered,
+    encoder_vectors,
+    k_means,
+    mapped,
+    unit_length,
+)
+from metacross.baselines.pseudo_labels import agreed_tags
+from metacross.baselines.resources import ResourceFiles, Resources, option_of
+from metacross.baselines.workshop import Workshop, merged, soft_sentences
+from metacross.errors import SettingsError
+from metacross.model.word_features import WordFeatures
+from metacross.text.sentence import Sentence
+from metacross.text.word_clusters import WordClusters
+from metacross.text.word_vectors import WordVectors
+
+_CLUSTER_SIZES = (64, 256)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A system to compare with.
+
+    ``needs`` are resources it cannot do without (``a or b``: one of two), ``uses`` are further ones
+    that it profits from. ``made_of`` says honestly what it is. ``published`` are F1 scores on test
+    sets that its authors report, by target, with another encoder and other data: they are not
+    reproduced here.
+    """
+
+    name: str
+    cites: str
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    made_of: str
+    fit: Callable[[Workshop], NerModel]
+    published: tuple[tuple[str, float], ...] = ()
+    is_random: bool = True
+
+    def missing(self, files: ResourceFiles) -> list[str] | None:
+        """The first need that no file was given for: resources of which one would do; None if
+        nothing is missing.
+        """
+        given = files.given()
+        choices = (need.split(" or ") for need in self.needs)
+        return next((names for names in choices if not given.keys() & set(names)), None)
+
+    def check(self, resources: Resources) -> None:
+        """Refuse resources that lack one that it needs."""
+        names = self.missing(resources.files)
+        if names is not None:
+            options = " or ".join(f"{option_of(name)} FILE" for name in names)
+            needed = " or ".join(names).replace("_", " ")
+            raise SettingsError(
+                f"baseline:{self.name}: expected {needed} for {resources.target_language}; "
+                f"give {options}"
+            )
+
+
+# Encoders on the source
+
+
+def _direct(shop: Workshop) -> NerModel:
+    return shop.direct(shop.source, shop.dev, shop.folder)
+
+
+def _ours(shop: Workshop) -> NerModel:
+    return shop.meta(shop.source, shop.dev, shop.folder)
+
+
+# Translation
+
+
+def _mayhew(shop: Workshop) -> NerModel:
+    return shop.crf([shop.translated], shop.folder)
+
+
+def _data_transfer(shop: Workshop) -> NerModel:
+    return shop.direct(shop.translated, shop.translated_dev, shop.folder)
+
+
+def _both_corpora_direct(shop: Workshop) -> NerModel:
+    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
+    return shop.direct(corpus, dev, shop.folder)
+
+
+def _ours_translated(shop: Workshop) -> NerModel:
+    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
+    return shop.meta(corpus, dev, shop.folder)
+
+
+# Teacher and student
+
+
+def _tsl(shop: Workshop) -> NerModel:
+    teacher = shop.direct_on_source()
+    return _taught_by(shop, teacher)
+
+
+def _tsl_ours(shop: Workshop) -> NerModel:
+    teacher = shop.meta_on_source()
+    return _taught_by(shop, teacher)
+
+
+def _tsl_ours_translated(shop: Workshop) -> NerModel:
+    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
+    teacher = shop.meta(corpus, dev, shop.stage("teacher"))
+    return _taught_by(shop, teacher)
+
+
+def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
+    labels = shop.labeled_by(teacher, adapt=shop.settings.distillation.adapt)
+    return shop.student(soft_sentences(labels), shop.folder)
+
+
+def _unitrans(shop: Workshop) -> NerModel:
+    on_source = shop.direct_on_source()
+    on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
+    on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
+    teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
+    agreed = agreed_tags(teachers)
+    sentences = [
+        replace(soft, tag_ids=tuple(tags))
+        for soft, tags in zip(soft_sentences(teachers[0]), agreed, strict=True)
+    ]
+    return shop.student(sentences, shop.folder)
+
+
+# Projection
+
+
+def _ni_projection(shop: Workshop) -> NerModel:
+    labeler = shop.crf([shop.plain_source], shop.stage("source"))
+    return shop.crf([shop.projected(labeler)], shop.folder)
+
+
+def _ni(shop: Workshop) -> NerModel:
+    labeler = shop.crf([shop.plain_source], shop.stage("source"))
+    projected = shop.crf([shop.projected(labeler)], shop.stage("projected"))
+    if shop.resources.has("vectors") and shop.resources.has("source_vectors"):
+        vectors = _shared_vectors(shop)
+        other = shop.bilstm_crf(shop.source, shop.dev, vectors, shop.stage("representations"))
+    else:
+        other = shop.direct_on_source()
+    model = CombinedModel([projected, other], shop.settings)
+    model.save(shop.folder)
+    return model
+
+
+def _shared_vectors(shop: Workshop) -> WordVectors:
+    """Source vectors, and target vectors mapped to them on the lexicon's pairs."""
+    resources = shop.resources
+    pairs = [
+        (phrase, " ".join(translation.words))
+        for phrase, translations in resources.lexicon.entries.items()
+        for translation in translations
+    ]
+    target = mapped(resources.vectors, resources.source_vectors, pairs)
+    own = resources.source_vectors
+    rows = dict(zip(target.words, target.matrix, strict=True))
+    rows |= dict(zip(own.words, unit_length(own.matrix), strict=True))
+    return WordVectors(tuple(rows), np.stack(list(rows.values())))
+
+
+# Features that languages share
+
+
+def _tackstrom(shop: Workshop) -> NerModel:
+    clusters: tuple[WordClusters, ...]
+    if shop.resources.has("clusters"):
+        clusters = (shop.resources.clusters,)
+    else:
+        clusters = _encoder_clusters(shop)
+    crf = shop.settings.crf
+    features = WordFeatures(words=False, affixes=crf.affixes, clusters=clusters)
+    return shop.crf([shop.source], shop.folder, features)
+
+
+def _encoder_clusters(shop: Workshop) -> tuple[WordClusters, ...]:
+    words = _words([*shop.source, *shop.resources.raw_text])
+    vectors = centered(encoder_vectors(words, shop.settings.encoder))
+    seed = shop.settings.run.seed
+    sizes = [min(size, len(words)) for size in _CLUSTER_SIZES]
+    return tuple(k_means(vectors, size, seed=seed) for size in sizes)
+
+
+def _words(sentences: Iterable[Sentence]) -> list[str]:
+    return list(dict.fromkeys(word for sentence in sentences for word in sentence.words))
+
+
+def _tsai(shop: Workshop) -> NerModel:
+    crf = shop.settings.crf
+    features = WordFeatures(words=False, affixes=crf.affixes, gazetteer=shop.resources.gazetteer)
+    return shop.crf([shop.source], shop.folder, features)
+
+
+def _crf(shop: Workshop) -> NerModel:
+    return shop.crf([shop.source], shop.folder, WordFeatures(words=False))
+
+
+def _xie(shop: Workshop) -> NerModel:
+    if shop.resources.has("vectors"):
+        vectors = shop.resources.vectors
+    else:
+        texts = [shop.translated, shop.translated_dev]
+        if shop.resources.has("raw_text"):
+            texts.append(shop.resources.raw_text)
+        words = list(dict.fromkeys(word for text in texts for word in _words(text)))
+        vectors = encoder_vectors(words, shop.settings.encoder)
+    vectors = WordVectors(vectors.words, unit_length(vectors.matrix))
+    return shop.bilstm_crf(shop.translated, shop.translated_dev, vectors, shop.folder)
+
+
+_SYSTEMS = (
+    Baseline(
+        name="crf",
+        cites="-",
+        needs=(),
+        uses=(),
+        made_of="linear CRF on the source: shapes and affixes, no words",
+        fit=_crf,
+        is_random=False,
+    ),
+    Baseline(
+        name="tackstrom",
+        cites="Täckström et al. 2012",
+        needs=("clusters or raw_text",),
+        uses=(),
+        made_of="after Täckström 2012: CRF with cross-lingual clusters, given or k-means of the "
+        "encoder's word vectors",
+        fit=_tackstrom,
+        published=(("es", 59.30), ("nl", 58.40), ("de", 40.40)),
+    ),
+    Baseline(
+        name="tsai",
+        cites="Tsai et al. 2016",
+        needs=("gazetteer",),
+        uses=(),
+        made_of="after Tsai 2016: CRF with gazetteer types instead of a wikifier",
+        fit=_tsai,
+        published=(("es", 60.55), ("nl", 61.56), ("de", 48.12)),
+        is_random=False,
+    ),
+    Baseline(
+        name="ni-projection",
+        cites="Ni et al. 2017",
+        needs=("parallel",),
+        uses=("alignments", "lexicon"),
+        made_of="after Ni 2017: labels projected through parallel text, quality filter, CRF",
+        fit=_ni_projection,
+        is_random=False,
+    ),
+    Baseline(
+        name="ni",
+        cites="Ni et al. 2017",
+        needs=("parallel",),
+        uses=("alignments", "lexicon", "vectors", "source_vectors"),
+        made_of="after Ni 2017: projection, co-decoded with a tagger on shared representations "
+        "(mapped vectors if given, else the encoder: no map was learned)",
+        fit=_ni,
+        published=(("es", 65.10), ("nl", 65.40), ("de", 58.50)),
+    ),
+    Baseline(
+        name="mayhew",
+        cites="Mayhew et al. 2017",
+        needs=("lexicon",),
+        uses=("raw_text", "parallel", "alignments"),
+        made_of="after Mayhew 2017: lexicon translation, CRF",
+        fit=_mayhew,
+        published=(("es", 65.95), ("nl", 66.50), ("de", 59.11)),
+        is_random=False,
+    ),
+    Baseline(
+        name="xie",
+        cites="Xie et al. 2018",
+        needs=("lexicon",),
+        uses=("raw_text", "parallel", "alignments", "vectors"),
+        made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
+        "(given, else of the encoder)",
+        fit=_xie,
+        published=(("es", 72.37), ("nl", 71.25), ("de", 57.76)),
+    ),
+    Baseline(
+        name="direct",
+        cites="Wu and Dredze 2019",
+        needs=(),
+        uses=(),
+        made_of="the encoder, trained on the source",
+        fit=_direct,
+        published=(("es", 74.96), ("nl", 77.57), ("de", 69.56)),
+    ),
+    Baseline(
+        name="ours",
+        cites="Wu et al. 2020, AAAI",
+        needs=(),
+        uses=(),
+        made_of="the encoder, meta-trained on the source, adapting",
+        fit=_ours,
+        published=(("es", 76.75), ("nl", 80.44), ("de", 73.16)),
+    ),
+    Baseline(
+        name="tsl",
+        cites="Wu et al. 2020, ACL",
+        needs=("raw_text",),
+        uses=(),
+        made_of="TSL: a student of the direct model's probabilities on raw target text",
+        fit=_tsl,
+        published=(("es", 76.94), ("nl", 80.89), ("de", 73.22)),
+    ),
+    Baseline(
+        name="tsl-ours",
+        cites="Wu et al. 2020, ACL and AAAI",
+        needs=("raw_text",),
+        uses=(),
+        made_of="TSL with our adapting model as teacher",
+        fit=_tsl_ours,
+    ),
+    Baseline(
+        name="data-transfer",
+        cites="Wu et al. 2020, IJCAI",
+        needs=("lexicon",),
+        uses=("raw_text", "parallel", "alignments"),
+        made_of="data transfer: the encoder, trained on lexicon-translated text",
+        fit=_data_transfer,
+    ),
+    Baseline(
+        name="direct-translated",
+        cites="-",
+        needs=("lexicon",),
+        uses=("raw_text", "parallel", "alignments"),
+        made_of="the encoder, trained on the source and on lexicon-translated text",
+        fit=_both_corpora_direct,
+    ),
+    Baseline(
+        name="ours-translated",
+        cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
+        needs=("lexicon",),
+        uses=("raw_text", "parallel", "alignments"),
+        made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
+        "adapting",
+        fit=_ours_translated,
+    ),
+    Baseline(
+        name="tsl-ours-translated",
+        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
+        needs=("lexicon", "raw_text"),
+        uses=("parallel", "alignments"),
+        made_of="TSL with ours-translated as teacher",
+        fit=_tsl_ours_translated,
+    ),
+    Baseline(
+        name="unitrans",
+        cites="Wu et al. 2020, IJCAI",
+        needs=("lexicon", "raw_text"),
+        uses=("parallel", "alignments"),
+        made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
+        "one, hard labels where all agree",
+        fit=_unitrans,
+        published=(("es", 79.31), ("nl", 82.90), ("de", 74.82)),
+    ),
+)
+BASELINES: dict[str, Baseline] = {baseline.name: baseline for baseline in _SYSTEMS}
+"""All systems by name."""
+
+
+def find_baseline(name: str) -> Baseline:
+    """A system by its name."""
+    if name not in BASELINES:
+        raise SettingsError(f"expected a baseline of {', '.join(BASELINES)}, found {name!r}")
+    return BASELINES[name]

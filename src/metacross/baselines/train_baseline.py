@@ -1,0 +1,178 @@
+"""Trains a baseline by its name, and records what went into it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from metacross.adaptation.ner_model import NerModel, load
+from metacross.baselines.resources import ResourceFiles, Resources
+from metacross.baselines.systems import Baseline, find_baseline
+from metacross.baselines.workshop import Workshop
+from metacross.errors import DataError, RunError
+from metacross.model.model_folder import check_writable, is_model_folder
+from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
+from metacross.text.language_codes import checked_language
+from metacross.text.sentence import Corpus
+from metacross.text.source_corpora import read_sources
+from metacross.text.writing import write_atomically
+from metacross.training.callbacks import Callback
+from metacross.training.run_folder import BASELINE_GROUPS, corpus_digest, relevant_settings
+from metacross.training.train import with_target_casing
+
+PREFIX = "baseline:"
+RECORD = "baseline.json"
+
+
+def train_baseline(
+    name: str,
+    source: Corpus | str | Path | Mapping[str, str | Path],
+    *,
+    dev: Corpus | str | Path | Mapping[str, str | Path],
+    target: str,
+    resources: Mapping[str, str | Path] | ResourceFiles | None = None,
+    encoder: str | None = None,
+    recipe: Recipe | Settings = "paper",
+    output: str | Path | None = None,
+    callbacks: Sequence[Callback] = (),
+    shared: Path | None = None,
+    target_train: Corpus | None = None,
+) -> NerModel:
+    """Train a system to compare with, for one target language; ``metacross baselines`` lists them.
+
+    ``target`` is the code of the language. ``resources`` are files by name: ``raw_text``,
+    ``lexicon``, ``parallel``, ``alignments``, ``vectors``, ``source_vectors``, ``clusters``,
+    ``gazetteer``. With ``output`` the model is saved there, and a training that was stopped
+    resumes. ``shared`` is a folder for models that several targets have in common.
+    ``target_train`` is a little labeled target text for the taggers without an encoder; fine-tune
+    the other models instead.
+
+        model = metacross.train_baseline(
+            "mayhew", "en/train.conll", dev="en/dev.conll", target="es",
+            resources={"lexicon": "en-es.tsv"},
+        )
+    """
+    baseline = find_baseline(name.removeprefix(PREFIX))
+    settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
+    if encoder is not None:
+        settings = settings_with(settings, {"encoder": {"name": encoder}})
+    if not isinstance(resources, ResourceFiles):
+        files = {key: str(file) for key, file in (resources or {}).items()}
+        resources = validated(ResourceFiles, files)
+    source, dev = (_relabeled(corpus, settings) for corpus in (source, dev))
+    language = checked_language(target) or target
+    available = Resources(
+        resources, source_language=_language(source, settings), target_language=language
+    )
+    baseline.check(available)
+    with ExitStack() as stack:
+        folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
+        shop = Workshop(
+            with_target_casing(source, settings),
+            source,
+            dev,
+            available,
+            settings_with(settings, {"data": {"casing": None, "match_casing": None}}),
+            Path(folder),
+            callbacks,
+            shared,
+            target_train,
+        )
+        return _trained(baseline, shop, _ingredients(baseline, shop, settings))
+
+
+def _relabeled(
+    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+) -> Corpus:
+    data = settings.data
+    if not isinstance(corpus, Corpus):
+        corpus = read_sources(corpus, language=data.language)
+    corpus = corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
+    if not corpus.labeled or not corpus.n_entities:
+        raise DataError(f"{corpus.name}: expected labeled entities to learn from, found none")
+    return corpus
+
+
+def _language(source: Corpus, settings: Settings) -> str | None:
+    languages = {sentence.language for sentence in source}
+    return settings.data.language or (languages.pop() if len(languages) == 1 else None)
+
+
+def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) -> NerModel:
+    folder = shop.folder
+    check_writable(folder)
+    record = _read_record(folder / RECORD) or {**ingredients, "seconds": 0.0}
+    for key, value in ingredients.items():
+        if record.get(key) != value:
+            difference = _difference(key, record.get(key), value)
+            raise RunError(
+                f"{folder}: holds a baseline with another {difference}; choose another folder, or "
+                "remove this one"
+            )
+    if is_model_folder(folder):
+        return load(folder, device=shop.settings.run.device)
+    _write_record(folder / RECORD, record)
+    began = time.monotonic()
+    try:
+        return baseline.fit(shop)
+    finally:
+        record["seconds"] = round(record["seconds"] + time.monotonic() - began, 3)
+        _write_record(folder / RECORD, record)
+
+
+def _difference(key: str, before: object, now: object) -> str:
+    """What differs, in words.
+
+    >>> _difference("settings", {"crf": {"l1": 1}}, {"crf": {"l1": 2}})
+    'crf.l1'
+    >>> _difference("resources", {"lexicon": "a"}, {})
+    'lexicon'
+    """
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return key.replace("_", " ")
+    for name in {**before, **now}:
+        old, new = before.get(name), now.get(name)
+        if old != new:
+            inner = _difference("", old, new)
+            return f"{name}.{inner}" if inner else str(name)
+    return ""
+
+
+def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict[str, Any]:
+    """What the outcome depends on."""
+    groups = settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
+    return {
+        "baseline": baseline.name,
+        "target": shop.language,
+        "source": corpus_digest(shop.source),
+        "dev": corpus_digest(shop.dev),
+        "encoder": settings.encoder.name,
+        "resources": shop.resources.files.digests(),
+        "target_train": shop.target_train and corpus_digest(shop.target_train),
+        "settings": relevant_settings(settings) | groups,
+    }
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as problem:
+        raise RunError(f"{path}: cannot be read: {problem}") from problem
+    return record
+
+
+def _write_record(path: Path, record: Mapping[str, Any]) -> None:
+    write_atomically(path, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+
+
+def training_seconds(folder: Path) -> float:
+    """How long the training of a baseline in a folder took, in all sessions."""
+    record = _read_record(folder / RECORD)
+    return 0.0 if record is None else float(record["seconds"])

@@ -1,0 +1,287 @@
+"""The parts that baselines are made of, for one source corpus and target language."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from filelock import FileLock
+
+from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.word_model import WordModel
+from metacross.baselines.encoder_alignment import EncoderAligner
+from metacross.baselines.projection import ProjectedCorpus, project
+from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
+from metacross.baselines.resources import Resources
+from metacross.baselines.translation import Translator
+from metacross.baselines.word_alignment import align, learned_lexicon
+from metacross.model.bilstm_crf import BilstmCrf
+from metacross.model.linear_crf import train_linear_crf
+from metacross.model.model_folder import is_model_folder
+from metacross.model.word_features import WordFeatures
+from metacross.settings import Settings, settings_with
+from metacross.text.lexicon import Lexicon
+from metacross.text.parallel_text import Links
+from metacross.text.sentence import Corpus
+from metacross.text.tags import TagSet
+from metacross.text.word_vectors import WordVectors
+from metacross.training.callbacks import Callback
+from metacross.training.distillation import SoftSentence, distill
+from metacross.training.run_folder import corpus_digest, relevant_settings
+from metacross.training.train import fine_tune, train
+from metacross.training.word_tagger_training import train_bilstm_crf
+
+_DIRECT = {"run": {"method": "direct"}, "masking": {"ratio": 0.0}, "loss": {"max_weight": 0.0}}
+_META = {"run": {"method": "meta"}}
+
+
+def merged(*corpora: Corpus) -> Corpus:
+    """The sentences of several corpora, one corpus after another."""
+    sentences = tuple(sentence for corpus in corpora for sentence in corpus)
+    return Corpus(sentences, source=" + ".join(corpus.name for corpus in corpora))
+
+
+@dataclass(frozen=True)
+class MakerParts:
+    """What corpora are made with: links, lexicons, a translator."""
+
+    resources: Resources
+    settings: Settings
+
+    @cached_property
+    def links(self) -> list[Links]:
+        """The links of the parallel text, as given or made by ``projection.aligner``."""
+        resources, settings = self.resources, self.settings
+        if resources.given_links is not None:
+            return resources.given_links
+        if settings.projection.aligner == "encoder":
+            aligner = EncoderAligner(
+                settings.encoder,
+                layers=settings.projection.encoder_layers,
+                device=settings.run.device,
+            )
+            return aligner.align(resources.pairs)
+        lexicon = resources.lexicon if resources.has("lexicon") else None
+        return align(resources.pairs, lexicon=lexicon)
+
+    @cached_property
+    def gaps(self) -> Lexicon | None:
+        """A lexicon learned from the parallel text; None if there is none."""
+        if not self.resources.has("parallel"):
+            return None
+        return learned_lexicon(self.resources.pairs, self.links)
+
+    @cached_property
+    def translator(self) -> Translator:
+        """Translates with the lexicon and, where given, raw and parallel text."""
+        resources = self.resources
+        return Translator(
+            resources.lexicon,
+            self.settings.translation,
+            language=resources.target_language,
+            raw_text=resources.raw_text if resources.has("raw_text") else None,
+            gaps=self.gaps,
+        )
+
+    def projected(self, model: NerModel) -> ProjectedCorpus:
+        """The target side of the parallel text with the entities that a model finds in the source
+        side, filtered.
+        """
+        pairs = self.resources.pairs
+        stream = model.predict_stream([pair.source for pair in pairs])
+        return project(
+            [prediction.labeled for prediction in stream],
+            [pair.target for pair in pairs],
+            self.links,
+            self.settings.projection,
+            source_language=self.resources.source_language,
+        )
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Makes corpora and trains taggers for a baseline.
+
+    The finished model is in ``folder``; models on the way to it are in ``folder/stages``. What is
+    there already is loaded, so that a baseline that was stopped resumes.
+
+    ``source`` may have the target's capitals (``data.casing``), ``plain_source`` never has.
+    ``shared`` is a folder for models that do not depend on the target, so that baselines of several
+    targets train them once; None: they are stages of this baseline.
+    ``target_train`` is a little labeled text of the target language, which taggers without an
+    encoder learn together with the rest; None: there is none.
+    """
+
+    source: Corpus
+    plain_source: Corpus
+    dev: Corpus
+    resources: Resources
+    settings: Settings
+    folder: Path
+    callbacks: Sequence[Callback] = ()
+    shared: Path | None = None
+    target_train: Corpus | None = None
+
+    @property
+    def language(self) -> str:
+        """The target language."""
+        return self.resources.target_language
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The entity types of the source."""
+        return tuple(self.source.entities_by_label)
+
+    # Corpora
+
+    @cached_property
+    def makers(self) -> MakerParts:
+        """What corpora are made with."""
+        return MakerParts(self.resources, self.settings)
+
+    @cached_property
+    def raw_text(self) -> Corpus:
+        """As much of the raw text as ``distillation.sentences`` allows."""
+        raw_text = self.resources.raw_text
+        n_sentences = self.settings.distillation.sentences
+        return replace(raw_text, sentences=raw_text.sentences[:n_sentences])
+
+    @cached_property
+    def translated(self) -> Corpus:
+        """The source corpus, translated by the lexicon."""
+        return self.makers.translator.translated(self.plain_source).corpus
+
+    @cached_property
+    def translated_dev(self) -> Corpus:
+        """The dev corpus, translated by the lexicon."""
+        return self.makers.translator.translated(self.dev).corpus
+
+    def projected(self, model: NerModel) -> Corpus:
+        """The target side of the parallel text with the entities that a model finds in the source
+        side, filtered.
+        """
+        return self.makers.projected(model).corpus
+
+    def labeled_by(self, model: NerModel, *, adapt: bool | None = None) -> PseudoLabels:
+        """The raw text with what a model predicts for it."""
+
+        def progress(n_done: int) -> None:
+            for callback in self.callbacks:
+                callback.on_prepare("labels of raw text", n_done, len(self.raw_text))
+
+        return pseudo_label(model, self.raw_text, adapt=adapt, progress=progress)
+
+    # Taggers
+
+    def stage(self, name: str) -> Path:
+        """The folder of a model on the way to the finished one."""
+        return self.folder / "stages" / name
+
+    def direct_on_source(self) -> NerModel:
+        """The encoder, trained on the source; the same for all targets."""
+        return self._on_source("direct", self.direct)
+
+    def meta_on_source(self) -> NerModel:
+        """The encoder, meta-trained on the source; the same for all targets."""
+        return self._on_source("meta", self.meta)
+
+    def _on_source(self, method: str, make: Callable[[Corpus, Corpus, Path], NerModel]) -> NerModel:
+        if self.shared is None:
+            return make(self.source, self.dev, self.stage(method))
+        recipe = json.dumps(relevant_settings(self.settings), sort_keys=True)
+        inputs = f"{recipe} {corpus_digest(self.source)} {corpus_digest(self.dev)}"
+        name = f"{method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
+            return make(self.source, self.dev, self.shared / name)
+
+    def crf(
+        self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
+    ) -> NerModel:
+        """A linear CRF."""
+
+        def make() -> NerModel:
+            crf = self.settings.crf
+            chosen = features or WordFeatures(words=crf.words, affixes=crf.affixes)
+            with_target = [*corpora, *self._target_train(folder)]
+            tagger = train_linear_crf(with_target, TagSet(self.labels), chosen, crf)
+            model = WordModel(tagger, self._settings_of_words())
+            model.save(folder)
+            return model
+
+        return self._made(folder, make)
+
+    def bilstm_crf(
+        self, corpus: Corpus, dev: Corpus, vectors: WordVectors, folder: Path
+    ) -> NerModel:
+        """A BiLSTM-CRF on word vectors."""
+
+        def make() -> NerModel:
+            settings = self._settings_of_words()
+            tagger = BilstmCrf.new(
+                vectors,
+                corpus,
+                TagSet(self.labels),
+                settings.bilstm_crf,
+                seed=settings.run.seed,
+            )
+            text = merged(corpus, *self._target_train(folder))
+            return train_bilstm_crf(tagger, text, dev, settings, folder, self.callbacks)
+
+        return self._made(folder, make)
+
+    def _target_train(self, folder: Path) -> list[Corpus]:
+        """The labeled target text, for the finished model only."""
+        has_text = self.target_train is not None and folder == self.folder
+        return [self.target_train] if has_text and self.target_train is not None else []
+
+    def _settings_of_words(self) -> Settings:
+        return settings_with(self.settings, {"encoder": {"name": "none"}})
+
+    def _made(self, folder: Path, make: Callable[[], NerModel]) -> NerModel:
+        return load(folder) if is_model_folder(folder) else make()
+
+    def direct(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
+        """The encoder with a linear layer, trained directly."""
+        settings = settings_with(self.settings, _DIRECT)
+        return self._train(corpus, dev, settings, folder)
+
+    def meta(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
+        """The encoder, meta-trained; its datastore is the corpus."""
+        return self._train(corpus, dev, settings_with(self.settings, _META), folder)
+
+    def _train(self, corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> NerModel:
+        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
+        return train(corpus, dev=dev, recipe=settings, output=folder, callbacks=self.callbacks)
+
+    def trained_further(self, model: NerModel, corpus: Corpus, folder: Path) -> NerModel:
+        """A model, trained further on a corpus for about as many steps as direct training."""
+        direct = self.settings.direct
+        epochs = max(1, round(direct.steps * direct.batch_size / len(corpus)))
+        tuning = {
+            "epochs": epochs,
+            "batch_size": direct.batch_size,
+            "learning_rate": direct.learning_rate,
+        }
+        settings = settings_with(model.settings, {"fine_tuning": tuning})
+        changed = NerModel(replace(model.parts, settings=settings))
+        seed = self.settings.run.seed
+        return fine_tune(changed, corpus, seed=seed, output=folder, callbacks=self.callbacks)
+
+    def student(self, sentences: Sequence[SoftSentence], folder: Path) -> NerModel:
+        """A new model that learned soft labels."""
+        return distill(
+            sentences, self.labels, self.settings, output=folder, callbacks=self.callbacks
+        )
+
+
+def soft_sentences(teacher: PseudoLabels) -> list[SoftSentence]:
+    """The soft labels of one teacher."""
+    return [
+        SoftSentence(prediction.sentence, prediction.probabilities)
+        for prediction in teacher.predictions
+    ]

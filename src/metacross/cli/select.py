@@ -1,0 +1,111 @@
+"""``metacross select``: which sentences to label next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metacross.cli import output as console
+from metacross.cli.model_options import (
+    AdaptationOption,
+    DeviceOption,
+    ModelArgument,
+    load_model,
+    model_name,
+)
+from metacross.cli.options import LanguageOption
+from metacross.errors import SettingsError
+from metacross.text.formats import WritableFormat
+from metacross.text.reading import read_corpus
+from metacross.text.writing import item_pieces, json_record, write_atomically, write_items
+
+if TYPE_CHECKING:
+    from metacross.adaptation.selection import Selected
+    from metacross.text.annotation_formats.proposal import Proposal
+
+_WAYS = "mixed, disagreement, uncertainty, far, diverse or random"
+
+
+def select_command(
+    model: ModelArgument,
+    pool: Annotated[str, typer.Argument(help="Text of the target language, in any format.")],
+    n: Annotated[int, typer.Option("--n", min=1, help="How many sentences to choose.")] = 100,
+    by: Annotated[str, typer.Option(help=f"How to choose: {_WAYS}.")] = "random",
+    to: Annotated[
+        WritableFormat, typer.Option("--to", help="Output format.")
+    ] = WritableFormat.JSONL,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write. Default: the standard output.")
+    ] = None,
+    labeled: Annotated[
+        list[str] | None,
+        typer.Option(help="Corpus that is labeled already; not chosen again. Repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of random choices.")] = 0,
+    language: LanguageOption = None,
+    device: DeviceOption = "auto",
+    set_: AdaptationOption = None,
+) -> None:
+    """Choose the sentences of a text that are worth labeling next, with proposed labels.
+
+    Each has a rank and the reasons for it. For Label Studio, the score of a task is its rank, so
+    that sampling by uncertainty shows the best ones first. All ways but random are experimental:
+    none has beaten random choice significantly yet.
+    """
+    if to is WritableFormat.BRAT and output is None:
+        raise SettingsError("--to brat: expected --output FILE.ann, because brat has two files")
+    corpus = read_corpus(pool, language=language)
+    known = [sentence for file in labeled or () for sentence in read_corpus(file)]
+    ner_model = load_model(model, device=device, overrides=set_)
+    from metacross.adaptation.selection import select
+    from metacross.cli.progress import counting
+
+    with counting(Path(pool).name, len(corpus)) as count:
+        chosen = select(ner_model, corpus, n=n, by=by, labeled=known, seed=seed, progress=count)
+    _write(chosen, to, output, model_name(model))
+    if len(chosen) < n:
+        console.show_note(
+            f"{pool}: chose {len(chosen):,} sentences; the others are labeled or near-copies"
+        )
+
+
+def _write(chosen: list[Selected], to: WritableFormat, output: Path | None, model: str) -> None:
+    if to is WritableFormat.JSONL:
+        pieces: Iterator[str] = map(_json_line, chosen)
+    else:
+        proposals = [_proposal(item, model, len(chosen)) for item in chosen]
+        if output is not None:
+            write_items(proposals, output, to)
+            return
+        pieces = item_pieces(proposals, to)
+    if output is not None:
+        write_atomically(output, pieces)
+        return
+    for piece in pieces:
+        sys.stdout.write(piece)
+
+
+def _proposal(item: Selected, model: str, n: int) -> Proposal:
+    """A proposal whose score is its rank: tools that show low scores first keep the order."""
+    from dataclasses import replace
+
+    from metacross.adaptation.proposals import proposal_of
+
+    facts = {"rank": item.rank, "reasons": item.reasons}
+    return replace(proposal_of(item.prediction, model=model, facts=facts), score=item.rank / n)
+
+
+def _json_line(item: Selected) -> str:
+    record = json_record(item.prediction.labeled)
+    origin = item.sentence.origin
+    if item.sentence.layout is not None and origin is not None:
+        record |= {"line": origin.line, "start": origin.start}
+    for span, score in zip(record["spans"], item.prediction.scores, strict=True):
+        span["score"] = round(score, 4)
+    ranked = {"rank": item.rank, "reasons": item.reasons, **record}
+    return json.dumps(ranked, ensure_ascii=False) + "\n"

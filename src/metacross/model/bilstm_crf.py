@@ -1,0 +1,217 @@
+"""A BiLSTM over word vectors and characters, with self-attention and a CRF (after Xie et al.
+2018).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+
+from metacross.errors import ModelError
+from metacross.model.crf import Chain, CrfLayer
+from metacross.model.devices import seeded
+from metacross.model.word_tagger import WordTagger, read_description, read_weights
+from metacross.settings import BilstmCrfSettings
+from metacross.text.sentence import Sentence
+from metacross.text.tags import TagSet
+from metacross.text.word_vectors import WordVectors
+
+_WEIGHTS, _DESCRIPTION = "bilstm_crf.safetensors", "bilstm_crf.json"
+_UNKNOWN = 0  # also padding: its vector is zero
+_LONGEST_WORD = 30  # characters; the rest is not read
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words that have a vector, looked up as they are, then in lower case; and characters."""
+
+    words: tuple[str, ...]
+    characters: tuple[str, ...]
+
+    @classmethod
+    def of(cls, vectors: WordVectors, sentences: Iterable[Sentence]) -> Vocabulary:
+        """The words of the vectors, the characters of sentences."""
+        characters = {c for sentence in sentences for word in sentence.words for c in word}
+        return cls(vectors.words, tuple(sorted(characters)))
+
+
+class BilstmCrfNetwork(nn.Module):
+    """Word vectors and a character BiLSTM, a word BiLSTM, self-attention, a linear layer, a CRF.
+
+    Word vectors stay as given.
+    """
+
+    def __init__(
+        self, vectors: Tensor, n_characters: int, n_tags: int, settings: BilstmCrfSettings
+    ) -> None:
+        super().__init__()
+        states, of_characters = settings.states, settings.character_states
+        self.register_buffer("vectors", vectors)
+        self.characters = nn.Embedding(n_characters + 1, settings.character_width, padding_idx=0)
+        self.character_lstm = nn.LSTM(
+            settings.character_width, of_characters, bidirectional=True, batch_first=True
+        )
+        width = vectors.shape[1] + 2 * of_characters
+        self.lstm = nn.LSTM(width, states, bidirectional=True, batch_first=True)
+        self.query = nn.Linear(2 * states, 2 * states) if settings.attention else None
+        self.dropout = nn.Dropout(settings.dropout)
+        self.output = nn.Linear((4 if settings.attention else 2) * states, n_tags)
+        self.crf = CrfLayer(n_tags)
+
+    def forward(self, word_ids: Tensor, character_ids: Tensor, is_word: Tensor) -> Tensor:
+        """The scores of all tags. *Shape:* word_ids and is_word (sentences, words), character_ids
+        (sentences, words, characters), result (sentences, words, tags).
+        """
+        spelled = self._spelled(character_ids[is_word])  # (all words, 2 * character states)
+        spelling = spelled.new_zeros(*is_word.shape, spelled.shape[1])
+        spelling[is_word] = spelled
+        vectors: Tensor = self.get_buffer("vectors")
+        inputs = self.dropout(torch.cat([vectors[word_ids], spelling], dim=2))
+        lengths = is_word.sum(dim=1).cpu()
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        states = self.dropout(states)  # (sentences, words, 2 * states)
+        if self.query is not None:
+            states = torch.cat([states, self.dropout(self._context(states, is_word))], dim=2)
+        scores: Tensor = self.output(states)
+        return scores
+
+    def _spelled(self, character_ids: Tensor) -> Tensor:
+        """The last states of the character LSTM, both ways. *Shape:* (words, characters)."""
+        lengths = (character_ids > 0).sum(dim=1).clamp(min=1).cpu()
+        packed = pack_padded_sequence(
+            self.characters(character_ids), lengths, batch_first=True, enforce_sorted=False
+        )
+        _, (last, _) = self.character_lstm(packed)  # (2, words, states)
+        return torch.cat([last[0], last[1]], dim=1)
+
+    def _context(self, states: Tensor, is_word: Tensor) -> Tensor:
+        """The mean of the other words' states, weighted by similarity; zero for a single word.
+        *Shape:* states and result (sentences, words, width).
+        """
+        if self.query is None:
+            raise ValueError("expected a network with attention")
+        queries = torch.tanh(self.query(states))
+        similarity = queries @ queries.transpose(1, 2)  # (sentences, words, words)
+        itself = torch.eye(states.shape[1], dtype=torch.bool, device=states.device)
+        hidden = itself | ~is_word.unsqueeze(1)
+        weights = similarity.masked_fill(hidden, -torch.inf).softmax(dim=2)
+        return weights.nan_to_num(0.0) @ states
+
+
+class BilstmCrf(WordTagger):
+    """A trained network with its vocabulary."""
+
+    kind: ClassVar[str] = "bilstm-crf"
+
+    def __init__(self, network: BilstmCrfNetwork, vocabulary: Vocabulary, tag_set: TagSet) -> None:
+        self.module = network
+        self.vocabulary = vocabulary
+        self._tag_set = tag_set
+        self._word_ids = {word: i for i, word in enumerate(vocabulary.words, start=1)}
+        self._character_ids = {c: i for i, c in enumerate(vocabulary.characters, start=1)}
+
+    @classmethod
+    def new(
+        cls,
+        vectors: WordVectors,
+        sentences: Iterable[Sentence],
+        tag_set: TagSet,
+        settings: BilstmCrfSettings,
+        *,
+        seed: int,
+    ) -> BilstmCrf:
+        """An untrained network for some word vectors and the characters of ``sentences``."""
+        vocabulary = Vocabulary.of(vectors, sentences)
+        matrix = torch.from_numpy(vectors.matrix)
+        matrix = torch.cat([matrix.new_zeros(1, matrix.shape[1]), matrix])  # (words + 1, width)
+        with seeded(seed):
+            network = BilstmCrfNetwork(matrix, len(vocabulary.characters), len(tag_set), settings)
+        return cls(network, vocabulary, tag_set)
+
+    @property
+    def tag_set(self) -> TagSet:
+        """The tags that it knows."""
+        return self._tag_set
+
+    @property
+    def chain(self) -> Chain:
+        """The scores of tags that follow each other."""
+        chain = self.module.crf.chain
+        return Chain(chain.transitions.detach(), chain.starts.detach(), chain.ends.detach())
+
+    def scores(self, sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
+        """The scores of all tags, and where there are words.
+        *Shape:* (sentences, words, tags) and (sentences, words).
+        """
+        word_ids = pad_sequence(
+            [torch.tensor([self._word_id(w) for w in s.words]) for s in sentences],
+            batch_first=True,
+        )  # (sentences, words)
+        lengths = torch.tensor([len(sentence.words) for sentence in sentences])
+        is_word = torch.arange(word_ids.shape[1]) < lengths.unsqueeze(1)
+        spellings = [self._spelling(word) for sentence in sentences for word in sentence.words]
+        spelled = pad_sequence(spellings, batch_first=True)  # (all words, characters)
+        character_ids = spelled.new_zeros(*word_ids.shape, spelled.shape[1])
+        character_ids[is_word] = spelled
+        return self.module(word_ids, character_ids, is_word), is_word
+
+    def _word_id(self, word: str) -> int:
+        return self._word_ids.get(word) or self._word_ids.get(word.lower(), _UNKNOWN)
+
+    def _spelling(self, word: str) -> Tensor:
+        return torch.tensor([self._character_ids.get(c, 0) for c in word[:_LONGEST_WORD]] or [0])
+
+    @torch.no_grad()
+    def emissions(self, sentences: Sequence[Sentence]) -> list[Tensor]:
+        """The scores of all tags, for each sentence. *Shape:* each (words, tags)."""
+        self.module.eval()
+        scores: dict[int, Tensor] = {}
+        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].words))
+        for start in range(0, len(order), 64):
+            positions = order[start : start + 64]
+            batch, _ = self.scores([sentences[i] for i in positions])
+            for i, of_words in zip(positions, batch, strict=True):
+                scores[i] = of_words[: len(sentences[i].words)]
+        return [scores[i] for i in range(len(sentences))]
+
+    def write(self, folder: Path) -> None:
+        """Write the network's weights, its vocabulary and its sizes."""
+        tensors = {name: t.detach().contiguous() for name, t in self.module.state_dict().items()}
+        save_file(tensors, folder / _WEIGHTS)
+        description = {
+            "words": self.vocabulary.words,
+            "characters": self.vocabulary.characters,
+            "character_width": self.module.characters.embedding_dim,
+            "character_states": self.module.character_lstm.hidden_size,
+            "states": self.module.lstm.hidden_size,
+            "attention": self.module.query is not None,
+        }
+        text = json.dumps(description, ensure_ascii=False) + "\n"
+        (folder / _DESCRIPTION).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path, tag_set: TagSet) -> BilstmCrf:
+        """Read what :meth:`write` wrote."""
+        sizes = ("character_width", "character_states", "states", "attention")
+        description = read_description(folder / _DESCRIPTION, ("words", "characters", *sizes))
+        settings = BilstmCrfSettings(**{size: description[size] for size in sizes})
+        vocabulary = Vocabulary(tuple(description["words"]), tuple(description["characters"]))
+        vectors = read_weights(folder / _WEIGHTS, ("vectors",))["vectors"]
+        network = BilstmCrfNetwork(vectors, len(vocabulary.characters), len(tag_set), settings)
+        weights = read_weights(folder / _WEIGHTS, tuple(network.state_dict()))
+        try:
+            network.load_state_dict(weights)
+        except RuntimeError as problem:
+            raise ModelError(
+                f"{folder / _WEIGHTS}: expected the network's weights: {problem}"
+            ) from problem
+        return cls(network.eval(), vocabulary, tag_set)

@@ -1,0 +1,126 @@
+"""Reads and writes the JSON lines of Prodigy (named entities)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from metacross.text.annotation_formats.annotated_text import (
+    AnnotatedText,
+    CharacterEntity,
+    StoredWords,
+    entities_of,
+)
+from metacross.text.annotation_formats.json_records import (
+    JsonObject,
+    PlacedRecord,
+    label_field,
+    list_of_objects,
+    offset_pair,
+    text_field,
+)
+from metacross.text.annotation_formats.proposal import Item, Proposal, facts_of, sentence_of
+from metacross.text.annotation_formats.stored_words import (
+    language_from_json,
+    words_from_json,
+    words_json,
+)
+from metacross.text.reading_log import ReadingLog
+from metacross.text.sentence import Origin
+from metacross.text.sentence_splitting import split_sentences
+
+_ACCEPTED = "accept"
+
+
+def is_example(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an example of Prodigy."""
+    tokens = record.get("tokens")
+    has_tokens = isinstance(tokens, list) and bool(tokens) and isinstance(tokens[0], dict)
+    answered = "answer" in record or "_input_hash" in record
+    return isinstance(record.get("text"), str) and (has_tokens or answered)
+
+
+def annotated_example(
+    record: PlacedRecord, source: str, log: ReadingLog, *, language: str | None
+) -> AnnotatedText | None:
+    """The text of an example with its spans; None if its answer is not ``accept``."""
+    example = record.content
+    origin = Origin(source, record.line)
+    text = text_field(example, "text", str(origin))
+    answer = example.get("answer", _ACCEPTED)
+    if answer != _ACCEPTED:
+        log.omit(str(origin), f"the answer is {answer!r}: the text is left out")
+        return None
+    if example.get("relations"):
+        log.omit(str(origin), f"{len(example['relations'])} relations are not entities")
+    annotated = AnnotatedText(
+        text, _entities(example, origin), origin, language_from_json(example, language)
+    )
+    stored = words_from_json(example)
+    return replace(annotated, words=stored or _tokens(example, text, str(origin)))
+
+
+def _entities(example: JsonObject, origin: Origin) -> tuple[CharacterEntity, ...] | None:
+    if example.get("spans") is None:
+        return () if "answer" in example else None
+    return tuple(_spans(example["spans"], origin))
+
+
+def _spans(spans: object, origin: Origin) -> Iterator[CharacterEntity]:
+    for number, span in enumerate(list_of_objects(spans, "spans", str(origin)), start=1):
+        place = f"{origin}, span {number}"
+        start, end = offset_pair(span.get("start"), span.get("end"), place)
+        yield CharacterEntity(start, end, label_field(span.get("label"), place), place)
+
+
+def _tokens(example: JsonObject, text: str, place: str) -> StoredWords | None:
+    """The tokens of a text that is one sentence; they do not say where sentences end, so a longer
+    text is split anew.
+    """
+    tokens = list_of_objects(example.get("tokens"), "tokens", place)
+    offsets = []
+    for number, token in enumerate(tokens, start=1):
+        start, end = offset_pair(token.get("start"), token.get("end"), f"{place}, token {number}")
+        if text[start:end].strip():
+            offsets.append((start, end))
+    language = language_from_json(example, None)
+    is_sentence = len(list(split_sentences(text, language))) == 1
+    return StoredWords(offsets=tuple(offsets)) if offsets and is_sentence else None
+
+
+def example_record(item: Item) -> JsonObject:
+    """A sentence as an example; gold entities have an answer, proposed ones have none."""
+    sentence = sentence_of(item)
+    layout = sentence.laid_out()
+    record: JsonObject = {
+        "text": layout.text,
+        "tokens": [
+            {
+                "text": layout.text[start:end],
+                "start": start,
+                "end": end,
+                "id": number,
+                "ws": layout.text[end : end + 1] == " ",
+            }
+            for number, (start, end) in enumerate(layout.offsets)
+        ],
+    }
+    if sentence.spans is not None:
+        record["spans"] = [
+            {
+                "start": entity.start,
+                "end": entity.end,
+                "label": entity.label,
+                "token_start": span.start,
+                "token_end": span.end - 1,
+            }
+            for span, entity in zip(sentence.spans, entities_of(sentence), strict=True)
+        ]
+    if isinstance(item, Proposal):
+        for span_record, score in zip(record.get("spans", ()), item.scores, strict=False):
+            span_record["score"] = round(score, 4)
+    elif sentence.spans is not None:
+        record["answer"] = _ACCEPTED
+    facts = facts_of(item)
+    return {**record, **words_json(sentence), **({"meta": facts} if facts else {})}

@@ -1,0 +1,229 @@
+"""Every system trains on a toy, saves, loads, resumes, and refuses what it cannot use."""
+
+import json
+
+import numpy as np
+import pytest
+
+import metacross
+import tiny
+from metacross.baselines.clustering import (
+    centered,
+    encoder_vectors,
+    k_means,
+    mapped,
+    orthogonal_map,
+    unit_length,
+)
+from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
+from metacross.baselines.systems import BASELINES
+from metacross.baselines.train_baseline import train_baseline, training_seconds
+from metacross.errors import DataError, RunError, SettingsError
+from metacross.settings import EncoderSettings, load_settings
+from metacross.text.sentence import Corpus
+from metacross.text.word_vectors import WordVectors
+from metacross.training.callbacks import Callback
+
+SOURCE, DEV = tiny.corpus(40), tiny.corpus(15, seed=1)
+WORDS = sorted({word for sentence in SOURCE for word in sentence.words})
+SMALL = [
+    *tiny.FAST,
+    "direct.steps=6",
+    "meta.steps=2",
+    "distillation.epochs=1",
+    "distillation.batch_size=8",
+    "crf.iterations=20",
+    "bilstm_crf.epochs=1",
+    "bilstm_crf.states=8",
+    "bilstm_crf.character_states=4",
+    "projection.min_quality=0.1",
+    "fine_tuning.epochs=1",
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Resources of a language in which every word is spelled as in the source."""
+    folder = tmp_path_factory.mktemp("resources")
+    texts = [" ".join(sentence.words) for sentence in tiny.corpus(30, seed=7)]
+    contents = {
+        "lexicon": "".join(f"{word}\t{word}\n" for word in WORDS),
+        "raw_text": "".join(f"{text}\n" for text in texts),
+        "parallel": "".join(f"{text}\t{text}\n" for text in texts),
+        "gazetteer": "".join(f"{name}\tPER\n" for name in tiny.NAMES),
+        "clusters": "".join(f"{len(word) % 3}\t{word}\n" for word in WORDS),
+    }
+    for name, content in contents.items():
+        (folder / f"{name}.tsv").write_text(content)
+    return {name: str(folder / f"{name}.tsv") for name in contents}
+
+
+def trained(name, files, encoders, **options):
+    settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+    return train_baseline(
+        name, SOURCE, dev=DEV, target="es", resources=files, recipe=settings, **options
+    )
+
+
+@pytest.mark.parametrize("name", ["crf", "tackstrom", "tsai", "ni-projection", "mayhew"])
+def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_path):
+    model = trained(name, files, encoders, output=tmp_path)
+    assert model.evaluate(DEV).f1 > 0.7
+    loaded = metacross.load(tmp_path)
+    assert list(loaded.predict_stream(DEV)) == list(model.predict_stream(DEV))
+    assert training_seconds(tmp_path) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", sorted(BASELINES.keys() - {"crf", "tackstrom", "tsai", "ni-projection", "mayhew"})
+)
+def test_every_other_system_trains_saves_and_loads(name, files, encoders, tmp_path):
+    model = trained(name, files, encoders, output=tmp_path)
+    loaded = metacross.load(tmp_path)
+    assert loaded.labels == ("LOC", "PER")
+    assert [p.spans for p in loaded.predict_stream(DEV)] == [
+        p.spans for p in model.predict_stream(DEV)
+    ]
+
+
+def test_ours_on_translated_text_adapts_to_both_languages(files, encoders):
+    model = trained("ours-translated", files, encoders)
+    assert model.adapts
+    assert {s.language for s in model.parts.datastore.source} == {"en", "es"}
+    assert len(model.parts.datastore.source) == 2 * len(SOURCE)
+
+
+def test_a_stopped_system_resumes_with_the_stages_it_has(files, encoders, tmp_path):
+    class Stop(Callback):
+        def on_train_begin(self, steps_done, steps):
+            if (tmp_path / "stages" / "direct" / "metacross.json").exists():
+                raise RunError("stopped")
+
+    with pytest.raises(RunError, match="stopped"):
+        trained("tsl", files, encoders, output=tmp_path, callbacks=[Stop()])
+    assert not (tmp_path / "metacross.json").exists()
+    resumed = trained("tsl", files, encoders, output=tmp_path)
+    whole = trained("tsl", files, encoders)
+    for before, after in zip(whole.predict_stream(DEV), resumed.predict_stream(DEV), strict=True):
+        np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
+
+
+def test_a_folder_of_another_baseline_is_refused(files, encoders, tmp_path):
+    trained("crf", files, encoders, output=tmp_path)
+    with pytest.raises(RunError, match="holds a baseline with another baseline"):
+        trained("mayhew", files, encoders, output=tmp_path)
+    fewer = {"lexicon": files["lexicon"]}
+    with pytest.raises(RunError, match="another raw_text"):
+        trained("crf", fewer, encoders, output=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "message"),
+    [
+        ("mayhew", "lexicon", "baseline:mayhew: expected lexicon for es; give --lexicon FILE"),
+        ("tsl", "raw_text", "expected raw text for es; give --raw-text FILE"),
+        ("ni", "parallel", "give --parallel FILE"),
+        ("tsai", "gazetteer", "give --gazetteer FILE"),
+    ],
+)
+def test_a_missing_resource_is_named_with_its_option(files, encoders, name, missing, message):
+    given = {resource: file for resource, file in files.items() if resource != missing}
+    with pytest.raises(SettingsError, match=message):
+        trained(name, given, encoders)
+
+
+def test_clusters_can_be_given_or_made_of_raw_text(files, encoders):
+    for resource in ("clusters", "raw_text"):
+        trained("tackstrom", {resource: files[resource]}, encoders)
+    with pytest.raises(SettingsError, match="--clusters FILE or --raw-text FILE"):
+        trained("tackstrom", {}, encoders)
+
+
+def test_unknown_names_are_refused(files, encoders):
+    with pytest.raises(SettingsError, match=r"expected a baseline of crf, .*, found 'foo'"):
+        trained("foo", files, encoders)
+    with pytest.raises(SettingsError, match="unknown setting dictionary"):
+        trained("crf", {"dictionary": "x"}, encoders)
+
+
+def test_a_source_without_entities_is_refused(encoders):
+    empty = Corpus(tuple(sentence.with_spans(()) for sentence in SOURCE))
+    with pytest.raises(DataError, match="expected labeled entities"):
+        train_baseline("crf", empty, dev=DEV, target="es")
+
+
+def test_the_record_says_what_went_in(files, encoders, tmp_path):
+    trained("crf", files, encoders, output=tmp_path)
+    record = json.loads((tmp_path / "baseline.json").read_text())
+    assert record["baseline"] == "crf"
+    assert record["target"] == "es"
+    assert set(record["resources"]) == set(files)
+    assert record["settings"]["crf"]["iterations"] == 20
+
+
+def test_procrustes_recovers_a_rotation():
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(50, 6)).astype(np.float32)
+    rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+    target = (source @ rotation).astype(np.float32)
+    np.testing.assert_allclose(orthogonal_map(source, target), rotation.T, atol=1e-5)
+
+
+def test_target_vectors_are_mapped_to_their_translations():
+    rng = np.random.default_rng(1)
+    matrix = unit_length(rng.normal(size=(20, 4)).astype(np.float32))
+    rotation, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    words = tuple(f"w{i}" for i in range(20))
+    source = WordVectors(words, matrix)
+    target = WordVectors(tuple(f"{w}o" for w in words), (matrix @ rotation).astype(np.float32))
+    result = mapped(target, source, [(w, f"{w}o") for w in words[:10]])
+    np.testing.assert_allclose(result.matrix, matrix, atol=1e-5)
+
+
+def test_vectors_of_two_widths_are_refused():
+    one, two = (WordVectors(("a",), np.ones((1, width), np.float32)) for width in (3, 4))
+    with pytest.raises(DataError, match=r"same width in both languages, found 3 .* and 4"):
+        mapped(two, one, [("a", "a")])
+
+
+def test_k_means_finds_groups_that_lie_apart():
+    rng = np.random.default_rng(2)
+    centers = np.eye(3)[[0] * 10 + [1] * 10 + [2] * 10]
+    matrix = unit_length((centers + 0.05 * rng.normal(size=(30, 3))).astype(np.float32))
+    clusters = k_means(WordVectors(tuple(f"w{i}" for i in range(30)), matrix), 3, seed=0)
+    groups = [{clusters.cluster(f"w{i}") for i in range(s, s + 10)} for s in (0, 10, 20)]
+    assert all(len(group) == 1 for group in groups)
+    assert len(set.union(*groups)) == 3
+
+
+def test_centering_removes_what_all_vectors_have_in_common():
+    matrix = np.array([[5, 1], [5, -1]], np.float32)
+    vectors = centered(WordVectors(("a", "b"), matrix))
+    np.testing.assert_allclose(vectors.matrix, [[0, 1], [0, -1]])
+
+
+def test_the_vector_of_a_word_is_the_mean_of_its_pieces(encoders):
+    from metacross.model.encoder import load_encoder
+
+    vectors = encoder_vectors(["ana", "zzz", "ana"], EncoderSettings(name=encoders["bert"]))
+    encoder = load_encoder(encoders["bert"])
+    ids = encoder.tokenizer.fast("zzz", add_special_tokens=False)["input_ids"]
+    table = encoder.network.get_input_embeddings().weight.detach()
+    np.testing.assert_allclose(vectors.matrix[1], table[ids].mean(0), atol=1e-6)
+    np.testing.assert_allclose(vectors.matrix[0], vectors.matrix[2])
+
+
+def test_agreement_is_counted_word_by_word(trained_folder):
+    model = metacross.load(trained_folder)
+    first = pseudo_label(model, DEV, adapt=False)
+    assert agreed_tags([first, first]) == [
+        p.probabilities.argmax(1).tolist() for p in first.predictions
+    ]
+    second = pseudo_label(model, DEV, adapt=False)
+    second.predictions[0].probabilities[0] = np.eye(5)[
+        (first.predictions[0].probabilities[0].argmax() + 1) % 5
+    ]
+    assert agreed_tags([first, second])[0][0] is None
+    assert agreed_tags([first, second])[1] == agreed_tags([first, first])[1]
+    assert 0 <= first.entity_rate <= 1

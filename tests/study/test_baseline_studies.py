@@ -1,0 +1,153 @@
+"""Baselines as systems of a study: planned by target, trained with their resources, reported."""
+
+import json
+import re
+
+import pytest
+
+import tiny
+from metacross.baselines.systems import BASELINES
+from metacross.errors import SettingsError
+from metacross.study.plan import load_study, study_names
+from metacross.study.results import StudyFolder
+from metacross.study.run_study import plan_study, run_study
+from metacross.text.writing import write_corpus
+
+SMALL = ("crf.iterations=10", "distillation.epochs=1", "distillation.batch_size=8")
+
+
+def text_of(corpus, code):
+    words = [sentence.words for sentence in corpus]
+    return "".join(f"{' '.join(sentence)} {code}\n" for sentence in words)
+
+
+@pytest.fixture
+def baseline_study(study_file, write):
+    """A source, two targets with the same labels, a CRF with a lexicon, and the base model."""
+    values = json.loads(study_file.read_text())
+    lexicon = "".join(f"{w}\t{w}\n" for w in sorted({w for s in tiny.corpus(60) for w in s.words}))
+    targets = values["data"]["targets"]
+    values["data"]["targets"], resources = {"aa": targets["aa"], "de": targets["bb"]}, {}
+    for language, file in values["data"]["targets"].items():
+        write_corpus(tiny.corpus(16, seed=ord(language[0])), file)
+        resources[language] = {
+            "lexicon": str(write(f"en-{language}.tsv", lexicon)),
+            "raw_text": str(write(f"{language}.txt", text_of(tiny.corpus(12, seed=9), language))),
+        }
+    values["systems"] = {"base": ["direct"], "mayhew": ["baseline:mayhew"]}
+    values["set"] = [*values["set"], *SMALL]
+    values["data"]["resources"] = resources
+    study_file.write_text(json.dumps(values))
+    return study_file
+
+
+def changed(study_file, **changes):
+    values = json.loads(study_file.read_text()) | changes
+    study_file.write_text(json.dumps(values))
+
+
+def test_a_baseline_is_trained_for_each_target_and_once_for_all_seeds(baseline_study):
+    plan = plan_study(baseline_study)
+    folders = {p.system_run.folder for p in plan.results if p.system_run.system == "mayhew"}
+    assert folders == {"mayhew_LOC-PER_aa_seed-1", "mayhew_LOC-PER_de_seed-1"}
+    assert len(plan.results) == 8
+    base = {p.system_run.folder for p in plan.results if p.system_run.system == "base"}
+    assert base == {"base_LOC-PER_seed-1", "base_LOC-PER_seed-2"}
+
+
+def test_a_baseline_with_randomness_is_trained_for_each_seed(baseline_study):
+    changed(baseline_study, systems={"base": ["direct"], "tsl": ["baseline:tsl"]})
+    folders = {p.system_run.folder for p in plan_study(baseline_study).results}
+    assert {"tsl_LOC-PER_aa_seed-1", "tsl_LOC-PER_aa_seed-2"} <= folders
+
+
+def test_keys_follow_the_contents_of_resources_and_the_settings(baseline_study, tmp_path):
+    def keys(**options):
+        plan = plan_study(baseline_study, **options)
+        return {(p.system_run.system, p.target.name): p.key for p in plan.results}
+
+    before = keys()
+    assert keys() == before
+    with (tmp_path / "en-aa.tsv").open("a") as file:
+        file.write("new\tnuevo\n")
+    after = keys()
+    assert after["mayhew", "aa"] != before["mayhew", "aa"]
+    assert after["mayhew", "de"] == before["mayhew", "de"]
+    assert after["base", "aa"] == before["base", "aa"]
+    other = keys(set=["crf.l1=0.5"])
+    assert other["mayhew", "de"] != before["mayhew", "de"]
+    assert other["base", "de"] == before["base", "de"]
+
+
+def test_a_missing_resource_is_told_before_anything_is_trained(baseline_study):
+    changed(baseline_study, systems={"x": ["baseline:tsai"]})
+    with pytest.raises(SettingsError, match=r"gazetteer for aa; give --resource aa\.gaz"):
+        plan_study(baseline_study)
+    changed(baseline_study, systems={"x": ["baseline:foo"]})
+    with pytest.raises(SettingsError, match=r"systems.x: expected a baseline of"):
+        plan_study(baseline_study)
+
+
+def test_the_target_of_a_baseline_must_be_named_by_its_language(baseline_study, corpora):
+    with pytest.raises(SettingsError, match="expected targets named by their language"):
+        plan_study(baseline_study, targets={"news": corpora["aa"]}, resources={})
+
+
+@pytest.mark.slow
+def test_a_study_with_baselines_runs_resumes_and_reports(baseline_study, tmp_path):
+    changed(baseline_study, seeds=[1, 2])
+    output = tmp_path / "out"
+    study = run_study(baseline_study, output=output)
+    assert len(study.results) == 8
+    by_seed = [r.counts for r in study.results if (r.system, r.target) == ("mayhew", "aa")]
+    assert by_seed[0] == by_seed[1]
+    report = (output / "report.md").read_text()
+    assert "## Systems and their resources" in report
+    row = next(line for line in report.splitlines() if line.startswith("| mayhew | after Mayhew"))
+    assert "raw text, lexicon" in row
+    assert re.search(r"p [<=] 0\.\d+", row)
+    for path in (output / "results").glob("*.json"):  # a kill before the results were written
+        path.unlink()
+    (output / "results.jsonl").unlink()
+    again = run_study(baseline_study, output=output)
+    assert [r.counts for r in again.results] == [r.counts for r in study.results]
+
+
+@pytest.mark.slow
+def test_published_scores_are_in_italics_and_low_resource_text_is_learned(
+    baseline_study, corpora, tmp_path
+):
+    values = json.loads(baseline_study.read_text())
+    data = values["data"]
+    data["targets"] = {"es": corpora["aa"]}
+    data["target_train"] = {"es": corpora["train"]}
+    data["resources"] = {"es": data["resources"]["aa"]}
+    changed(baseline_study, data=data, seeds=[1], fractions=[0.0, 0.5])
+    study = run_study(baseline_study, output=tmp_path / "out")
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "| *mayhew, published* | *Mayhew et al. 2017* |  | *65.95* |" in report
+    assert "raw text, lexicon, 50% of the labeled target text" in report
+    more = study.f1("mayhew", "es", fraction=0.5)
+    assert more >= study.f1("mayhew", "es")
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert '<tr class="quoted">' in html
+
+
+@pytest.mark.slow
+def test_models_of_the_source_are_shared_by_targets(baseline_study, tmp_path):
+    changed(baseline_study, systems={"tsl": ["baseline:tsl"]}, seeds=[1])
+    run_study(baseline_study, output=tmp_path / "out")
+    shared = [path for path in (tmp_path / "out/runs/shared").iterdir() if path.is_dir()]
+    assert len(shared) == 1
+    results = StudyFolder(tmp_path / "out").results()
+    assert {result.digests["baseline"] for result in results} == {"tsl"}
+
+
+@pytest.mark.parametrize("name", ["baselines", "low-resource-baselines", "beyond"])
+def test_the_built_in_studies_name_baselines_that_exist(name):
+    assert name in study_names()
+    study = load_study(name)
+    names = [study.baseline(system) for system in study.systems]
+    assert set(filter(None, names)) <= BASELINES.keys()
+    assert names[0] is None  # base, which the others are compared with
+    assert any(names)
