@@ -35,7 +35,7 @@ def predict(client, *texts: object, config: str = CONFIG, **headers: str):
 @pytest.fixture(scope="module")
 def names(names_folder):
     """A server whose model labels names."""
-    served = ServedModel.in_folder(names_folder, device="cpu")
+    served = ServedModel.at(names_folder, device="cpu")
     with running(served, ServerOptions()) as client:
         yield client
 
@@ -119,7 +119,7 @@ def test_many_tasks_in_one_request_are_all_answered(names):
 
 
 def test_a_source_that_is_hidden_is_not_shown_in_hints(names_folder):
-    served = ServedModel.in_folder(names_folder, device="cpu")
+    served = ServedModel.at(names_folder, device="cpu")
     with running(served, ServerOptions(hide_source=True)) as client:
         (result,) = predict(client, "ana went to rome").json["results"]
     assert result["result"]
@@ -127,7 +127,7 @@ def test_a_source_that_is_hidden_is_not_shown_in_hints(names_folder):
 
 
 def test_what_is_left_when_the_time_is_over_is_labeled_plain(names_folder):
-    served = ServedModel.in_folder(names_folder, device="cpu")
+    served = ServedModel.at(names_folder, device="cpu")
     with running(served, ServerOptions(label_studio_seconds=1e-9)) as client:
         results = predict(client, "ana went to rome", "bob").json["results"]
     assert [result["model_version"].endswith("/plain") for result in results] == [True, True]
@@ -149,7 +149,7 @@ def folder(names_folder, tmp_path):
 
 @pytest.fixture
 def learning(folder):
-    served = ServedModel.in_folder(folder, device="cpu")
+    served = ServedModel.at(folder, device="cpu")
     with running(served, ServerOptions(token=TOKEN, any_host=True, learn=True)) as client:
         yield client
 

@@ -27,7 +27,7 @@ def folder(trained_folder, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def learning(folder):
-    served = ServedModel.in_folder(folder, device="cpu")
+    served = ServedModel.at(folder, device="cpu")
     with running(served, ServerOptions(token=TOKEN, any_host=True, learn=True)) as client:
         yield client
 
