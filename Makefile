@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 
-.PHONY: install demo fix check test test-fast coverage docs package bench clean
+LABEL_STUDIO := .venv-label-studio
+
+.PHONY: install demo fix check test test-fast test-label-studio coverage docs package bench clean
 
 install: $(INSTALLED)
 
@@ -41,6 +43,14 @@ coverage: install
 test-fast: install
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
+$(LABEL_STUDIO)/.installed:
+	$(PYTHON) -m venv $(LABEL_STUDIO)
+	$(LABEL_STUDIO)/bin/python -m pip install --quiet label-studio==1.23.2 label-studio-sdk==2.1.2 playwright
+	touch $(LABEL_STUDIO)/.installed
+
+test-label-studio: install $(LABEL_STUDIO)/.installed
+	LABEL_STUDIO_ENVIRONMENT=$(LABEL_STUDIO) $(BIN)/python -m pytest -n 0 tests/serving/test_real_label_studio.py
+
 docs: $(DOCS_INSTALLED)
 	$(BIN)/python -m tools.docs
 	$(BIN)/zensical build --clean --strict
@@ -53,4 +63,4 @@ bench: install
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache .coverage dist site
+	rm -rf $(VENV) $(LABEL_STUDIO) .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache .coverage dist site

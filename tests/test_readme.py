@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
     "docs/tutorial.md",
+    "docs/labeling.md",
     "docs/how-to/own-data.md",
     "docs/how-to/low-resource.md",
     "docs/how-to/spacy.md",

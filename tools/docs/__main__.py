@@ -18,6 +18,7 @@ REFERENCE = ROOT / "docs" / "reference"
 PAGES_WITH_OUTPUT = (
     ROOT / "README.md",
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "labeling.md",
     ROOT / "docs" / "how-to" / "spacy.md",
     ROOT / "docs" / "how-to" / "hugging-face.md",
     ROOT / "docs" / "how-to" / "share.md",

@@ -108,6 +108,15 @@ def test_annotators_must_agree_unless_one_is_chosen(write):
     assert "do not agree" in read("agreed").notes.omissions[0].reason
 
 
+def test_predictions_that_are_only_numbers_are_remarked(write):
+    """As in the JSON export of Label Studio 1.23."""
+    path = write_tasks(write, task("Ana vive", annotation(region(0, 3, "PER")), predictions=[1]))
+    assert entities(read_corpus(path)) == [("Ana", "PER")]
+    corpus = read_corpus(path, options=ReadOptions(annotator="model"))
+    assert not corpus.labeled
+    assert "only the numbers of predictions" in corpus.notes.remarks[0]
+
+
 def test_annotators_who_agree_need_no_choice(write):
     same = [annotation(region(0, 3, "PER"), by=person) for person in (1, 2)]
     assert entities(read_corpus(write_tasks(write, task("Ana vive", *same)))) == [("Ana", "PER")]

@@ -89,7 +89,11 @@ def _regions(task: JsonObject, origin: Origin, log: ReadingLog, annotator: str |
     """The regions of each annotator who did not cancel the task."""
     key = "predictions" if annotator == MODEL else "annotations"
     found: _Regions = []
-    for number, annotation in enumerate(list_of_objects(task.get(key), key, str(origin)), start=1):
+    annotations = task.get(key)
+    if isinstance(annotations, list) and annotations and all(type(a) is int for a in annotations):
+        log.remark(f"the export has only the numbers of {key}, not their entities")
+        annotations = []
+    for number, annotation in enumerate(list_of_objects(annotations, key, str(origin)), start=1):
         place = f"{origin}, {key[:-1]} {annotation.get('id', number)}"
         if annotation.get("was_cancelled"):
             log.omit(place, "the annotator skipped the task")
