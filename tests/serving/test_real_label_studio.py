@@ -83,7 +83,7 @@ def _is_up(url: str) -> bool:
 def test_label_studio_asks_learns_and_exports(label_studio, names_folder, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(names_folder, folder)
-    served = ServedModel.in_folder(folder, device="cpu")
+    served = ServedModel.at(folder, device="cpu")
     with running(served, ServerOptions(token=TOKEN, any_host=True, learn=True)) as client:
         plan = {
             "url": label_studio,

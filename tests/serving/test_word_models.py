@@ -23,7 +23,7 @@ def crf_folder(tmp_path_factory):
 
 def test_a_crf_is_served(crf_folder):
     expected = metacross.load(crf_folder).predict(TEXTS)
-    with running(ServedModel.in_folder(crf_folder, device="cpu"), ServerOptions()) as client:
+    with running(ServedModel.at(crf_folder, device="cpu"), ServerOptions()) as client:
         answer = client.post("/v1/predict", {"texts": TEXTS})
         assert answer.status == 200
         results = answer.json["results"]

@@ -92,10 +92,10 @@ def experiment_command(
         "quick": quick,
     }
     if study == NAME:
-        if dry_run or jobs > 1:
-            raise SettingsError("--dry-run, --jobs: not with the study active")
+        if dry_run or jobs > 1 or resource:
+            raise SettingsError("--dry-run, --jobs, --resource: not with the study active")
         run_active(
-            {key: value for key, value in options.items() if key != "output"},
+            {key: value for key, value in options.items() if key not in ("output", "resources")},
             output=output,
             sizes=sizes,
             ways=ways,
