@@ -1,6 +1,7 @@
 """The OpenAPI schema, and requests made from it by schemathesis."""
 
 import json
+import shutil
 
 import hypothesis
 import pytest
@@ -16,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
 from live_server import running
 from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions
+from metacross.serving.served_model import ServedModel
 
 PATHS = {
     "/v1/predict": {"post"},
@@ -50,10 +52,11 @@ def test_every_path_is_in_the_schema(client):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
-def test_requests_made_from_the_schema_are_answered_as_it_says(served, path):
+def test_requests_made_from_the_schema_are_answered_as_it_says(trained_folder, tmp_path, path):
     """Valid and invalid requests for every path; none is an error of the server."""
-    limits = Limits(max_characters=2_000, max_texts=8)
-    with running(served, ServerOptions(limits=limits)) as client:
+    folder = shutil.copytree(trained_folder, tmp_path / "model")  # the server learns
+    options = ServerOptions(learn=True, limits=Limits(max_characters=2_000, max_texts=8))
+    with running(ServedModel.at(folder, device="cpu"), options) as client:
         schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json)
         schema.config.update(base_url=client.url)
         (operation,) = schema.include(path=path).get_all_operations()
