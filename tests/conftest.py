@@ -12,6 +12,8 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["OMP_NUM_THREADS"] = "1"  # many threads only wait for each other on tiny models
 os.environ["COLUMNS"] = "120"
 
+collect_ignore = ["label_studio_driver.py"]  # runs in the environment of Label Studio
+
 
 @dataclass(frozen=True)
 class Outcome:
