@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from metacross.model.devices import seeded
 from metacross.model.encoder import layers_of
 from metacross.text.windows import SpecialPieces
 
@@ -44,9 +45,10 @@ class FrozenCache:
         was_training = self._network.training
         outputs = []
         try:
-            for training in (False, True, True):
-                self._network.train(training)
-                outputs.append(self._output([window]))
+            with seeded(0):
+                for training in (False, True, True):
+                    self._network.train(training)
+                    outputs.append(self._output([window]))
         finally:
             self._network.train(was_training)
         return all(outputs) and all(
