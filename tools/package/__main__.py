@@ -26,7 +26,8 @@ TESTS = [
     "metrics/test_significance.py",
     "model/test_model_folder.py",
 ]
-TEST_PACKAGES = ["hypothesis", "pytest", "pytest-socket", "pytest-timeout"]
+SEGMENTERS = ["pythainlp", "sudachidict-small", "sudachipy"]  # the tests of text cut ja and th too
+TEST_PACKAGES = ["hypothesis", "pytest", "pytest-socket", "pytest-timeout", *SEGMENTERS]
 TRAINING = ["--set", "meta.steps=2", "--set", "meta.tasks_per_step=2"]
 
 
