@@ -50,7 +50,7 @@ class KillReport:
 
 
 def kill_many(folder: Path, *, kills: int, seed: int = 0) -> KillReport:
-    """Kill so many processes while they change the memory of the model in a folder.
+    """Kill ``kills`` processes while they change the memory of the model in a folder.
 
     Raises:
         AssertionError: The memory is damaged.

@@ -111,7 +111,7 @@ def correlations_with_f1(reports: Iterable[LanguageReport]) -> dict[str, float]:
 
 
 def spread_sample(sentences: Sequence[Sentence], max_sentences: int) -> list[Sentence]:
-    """At most so many sentences, evenly spread over a text."""
+    """At most ``max_sentences`` sentences, evenly spread over a text."""
     if max_sentences < 1:
         raise SettingsError(f"--sentences: expected at least 1, found {max_sentences}")
     n_taken = min(max_sentences, len(sentences))

@@ -1,4 +1,4 @@
-"""Runs the server until it is told to stop; accepted work is finished first."""
+"""Runs the server until a signal stops it; accepted work is finished first."""
 
 from __future__ import annotations
 

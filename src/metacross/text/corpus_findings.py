@@ -14,7 +14,7 @@ from metacross.text.sentence import Corpus, Sentence, Span
 
 _LONGEST_ENTITY = 10  # words
 _RARE_TYPE = 20  # entities
-_MANY, _FEW = 0.9, 5  # a name that is labeled at least so often, and so many times
+_MANY, _FEW = 0.9, 5  # smallest share and number of times that a name is labeled
 _SCRIPT_SHARE, _SCRIPT_LETTERS = 0.9, 8
 _OPENING = frozenset("([{«“„‘‚\"'")
 _WORDS_ONLY = re.compile(r"[\W_]+")

@@ -73,7 +73,7 @@ class LowRankLearner:
         return MetaGradient(loss, list(total.values()))
 
     def _groups(self, tasks: Sequence[TaskExamples]) -> Iterator[list[TaskExamples]]:
-        """Tasks with supports of similar length, so many that they fit in memory."""
+        """Tasks with supports of similar length, few enough to fit in memory."""
         if self._one_by_one is None:
             trace = self._recorder.record(tasks[0].support, max_weight=0.0)
             self._one_by_one = bool(trace.shared)
