@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from metacross.adaptation.ner_model import load
 from metacross.study.callbacks import StudyCallback
 from metacross.study.plan import load_study
 from metacross.study.results import StudyFolder
@@ -85,6 +86,22 @@ def test_dropped_labels_are_not_scored(small_study_file, tmp_path):
     assert {*result.counts["plain"]} == {"PER"}
     corpus = StudyFolder(tmp_path / "out").corpus(result.digests["target corpus"])
     assert {*corpus.entities_by_label} == {"PER"}
+
+
+@pytest.mark.slow
+def test_labels_that_a_target_lacks_are_left_out_of_its_predictions(study_file, tmp_path):
+    change_study(study_file, seeds=[1], systems={"base": ["direct"]}, one_model=True)
+    study = run_study(study_file, output=tmp_path / "out", set=["direct.steps=40"])
+    aa, bb = study.results
+    assert aa.labels == bb.labels == ("LOC", "PER")
+    assert aa.training.folder == bb.training.folder
+    assert {*bb.counts["plain"]} == {"PER"}
+    folder = StudyFolder(tmp_path / "out")
+    model = load(folder.runs / bb.training.folder)
+    predicted = [p.spans for p in model.predict_stream(read_corpus(tmp_path / "bb.conll"))]
+    assert any(span.label == "LOC" for spans in predicted for span in spans)
+    kept = [tuple(span for span in spans if span.label == "PER") for spans in predicted]
+    assert [sentence.spans["plain"] for sentence in folder.sentences(bb)] == kept
 
 
 class Recorder(StudyCallback):

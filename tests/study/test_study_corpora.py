@@ -37,6 +37,14 @@ def test_a_target_without_a_label_gets_a_model_that_does_not_know_it(study_file)
         assert labels_of(run) == [run.labels] * 3
 
 
+def test_one_model_for_all_targets_knows_the_labels_of_the_source(study_file):
+    runs = plan_system_runs(load_study(study_file, {"one_model": True}))
+    assert len(runs) == 4
+    for run in runs:
+        assert labels_of(run) == [("LOC", "PER")] * 3 + [("PER",)]
+        assert run.labels == ("LOC", "PER")
+
+
 def test_dropped_labels_are_dropped_in_source_dev_and_targets(study_file, corpora):
     runs = planned(study_file, "data.drop=[LOC]", target_train={"aa": corpora["train"]})
     assert len(runs) == 4  # both targets now have the same labels

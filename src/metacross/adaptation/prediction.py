@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,17 @@ class SentencePrediction:
     def labeled(self) -> Sentence:
         """The sentence with the entities that were found."""
         return self.sentence.with_spans(self.spans)
+
+    def only(self, labels: Collection[str]) -> SentencePrediction:
+        """Without the entities that have other labels."""
+        kept = [
+            (span, score)
+            for span, score in zip(self.spans, self.scores, strict=True)
+            if span.label in labels
+        ]
+        return replace(
+            self, spans=tuple(span for span, _ in kept), scores=tuple(score for _, score in kept)
+        )
 
     @property
     def source_languages(self) -> tuple[str | None, ...]:

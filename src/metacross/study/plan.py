@@ -79,6 +79,11 @@ class Study(SettingsGroup):
     )
     seeds: list[int] = Field([1, 2, 3], min_length=1, description="one training run for each")
     set: list[str] = Field([], description="recipes and settings that change all systems")
+    one_model: bool = Field(
+        False,
+        description="one model for all targets: labels that a target does not have are left out of "
+        "its predictions; false: a model for each set of labels",
+    )
     curve_sentences: int = Field(
         500, ge=0, description="sentences of each target scored at every validation, for the report"
     )

@@ -108,8 +108,8 @@ def _fine_tuned(
 def _predictions(
     model: NerModel, planned: PlannedResult, callback: StudyCallback
 ) -> dict[Mode, list[SentencePrediction]]:
-    """Label the target not adapted and, where the model adapts, adapted."""
-    corpus = planned.target.corpus
+    """Label the target not adapted and, where the model adapts, adapted; keep its labels."""
+    corpus, labels = planned.target.corpus, frozenset(planned.target.labels)
     modes: list[Mode] = ["plain", "adapted"] if model.adapts else ["plain"]
     predictions: dict[Mode, list[SentencePrediction]] = {}
     for mode in modes:
@@ -117,9 +117,8 @@ def _predictions(
         def progress(n_done: int, mode: Mode = mode) -> None:
             callback.on_scoring(f"{planned.target.name}, {mode}", n_done, len(corpus))
 
-        predictions[mode] = list(
-            model.predict_stream(corpus, adapt=mode == "adapted", progress=progress)
-        )
+        stream = model.predict_stream(corpus, adapt=mode == "adapted", progress=progress)
+        predictions[mode] = [prediction.only(labels) for prediction in stream]
     return predictions
 
 

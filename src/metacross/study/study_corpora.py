@@ -23,10 +23,15 @@ class Target:
     corpus: Corpus
     train: Corpus | None
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its entities."""
+        return tuple(self.corpus.entities_by_label)
+
 
 @dataclass(frozen=True, slots=True)
 class StudyCorpora:
-    """Corpora with the same labels: models trained on ``source`` are scored on ``targets``."""
+    """Corpora of one model: it is trained on ``source`` and scored on ``targets``."""
 
     source: Corpus
     dev: Corpus
@@ -34,13 +39,13 @@ class StudyCorpora:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of all targets."""
-        return tuple(self.targets[0].corpus.entities_by_label)
+        """The labels that the model learns."""
+        return tuple(self.source.entities_by_label)
 
 
 def read_study_corpora(study: Study, settings: DataSettings) -> list[StudyCorpora]:
     """Read the corpora of a study. Targets with different labels come in different groups, because
-    a model must not know labels that its targets do not have.
+    a model must not know labels that its targets do not have, unless the study has one model.
 
     ``settings`` drops and renames labels in all corpora and gives the source's language.
     """
@@ -48,6 +53,8 @@ def read_study_corpora(study: Study, settings: DataSettings) -> list[StudyCorpor
     _check_target_train(study, corpora.targets)
     corpora = _relabeled(corpora, settings)
     groups = _targets_by_labels(corpora)
+    if study.one_model:
+        return [corpora]
     return [_with_labels(labels, corpora, targets) for labels, targets in groups.items()]
 
 
@@ -122,7 +129,7 @@ def _targets_by_labels(corpora: StudyCorpora) -> dict[tuple[str, ...], list[Targ
     source_labels = tuple(corpora.source.entities_by_label)
     groups: dict[tuple[str, ...], list[Target]] = {}
     for target in corpora.targets:
-        labels = tuple(target.corpus.entities_by_label)
+        labels = target.labels
         unknown_labels = [label for label in labels if label not in source_labels]
         if unknown_labels or not labels:
             raise DataError(

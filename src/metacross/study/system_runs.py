@@ -36,7 +36,7 @@ _LATER_DATA_SETTINGS = ("casing", "match_casing")
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
-    """A system with a seed, for the targets that have the same labels.
+    """A system with a seed, for the targets of the same model.
 
     Systems with the same training settings share a training run: ``trained_as`` names the first of
     them, ``training_settings`` are its settings. A baseline has one target, with its resources; one

@@ -22,6 +22,7 @@ class TargetCurves(Callback):
         self._corpora = {
             target.name: _evenly_chosen(target.corpus, n_sentences) for target in targets
         }
+        self._labels = {target.name: frozenset(target.labels) for target in targets}
         self._label: LabelCorpus | None = None
 
     def on_model(self, label: LabelCorpus) -> None:
@@ -33,7 +34,7 @@ class TargetCurves(Callback):
         if self._label is None:
             return
         f1_by_target = {
-            name: f1_of(self._label(corpus), corpus)
+            name: f1_of((p.only(self._labels[name]) for p in self._label(corpus)), corpus)
             for name, corpus in self._corpora.items()
             if corpus.n_entities
         }
