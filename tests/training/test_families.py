@@ -1,11 +1,16 @@
-"""Every encoder family is trained, adapts, is saved and loaded."""
+"""Every encoder family is trained, stopped and resumed, adapts, is saved and loaded."""
+
+import os
+import signal
 
 import pytest
 import transformers
+from safetensors.torch import load_file
 
 import metacross
 import tiny
-from metacross.errors import ModelError
+from metacross.errors import ModelError, RunError
+from metacross.training.callbacks import Callback
 
 WITHOUT_MASK = ["t5", "mt5", "qwen3", "llama"]
 
@@ -15,17 +20,27 @@ def recipe(*overrides):
     return metacross.load_settings("paper", [*tiny.FAST, *steps, *overrides])
 
 
+def trained(encoder, family, folder, callbacks=()):
+    return metacross.train(
+        tiny.corpus(12),
+        dev=tiny.corpus(6, seed=1),
+        encoder=encoder,
+        recipe=recipe(*(["masking.ratio=0"] if family in WITHOUT_MASK else [])),
+        output=folder,
+        callbacks=callbacks,
+    )
+
+
+class StopAfterOneStep(Callback):
+    def on_step_end(self, step, result):
+        if step == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_a_family_is_trained_and_adapts_and_loads_again(encoders, family, tmp_path):
-    settings = recipe(*(["masking.ratio=0"] if family in WITHOUT_MASK else []))
-    model = metacross.train(
-        tiny.corpus(12),
-        dev=tiny.corpus(6, seed=1),
-        encoder=encoders[family],
-        recipe=settings,
-        output=tmp_path,
-    )
+    model = trained(encoders[family], family, tmp_path)
     sentences = tiny.corpus(5, seed=2)
     before = list(model.predict_stream(sentences, adapt=True))
     loaded = metacross.load(tmp_path, device="cpu")
@@ -41,6 +56,22 @@ def test_a_family_is_trained_and_adapts_and_loads_again(encoders, family, tmp_pa
     network = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path)
     assert network.config.num_hidden_layers == 3
     assert network.config.id2label[0] == "O"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_a_family_stopped_and_resumed_has_the_weights_of_an_uninterrupted_training(
+    encoders, family, tmp_path
+):
+    with pytest.raises(RunError, match="Stopped after step 1 of 2"):
+        trained(encoders[family], family, tmp_path / "stopped", [StopAfterOneStep()])
+    for name in ("stopped", "whole"):
+        trained(encoders[family], family, tmp_path / name)
+    stopped, whole = (
+        load_file(tmp_path / name / "model.safetensors") for name in ("stopped", "whole")
+    )
+    assert stopped.keys() == whole.keys()
+    assert all(stopped[name].equal(whole[name]) for name in whole)
 
 
 @pytest.mark.parametrize("family", WITHOUT_MASK)
