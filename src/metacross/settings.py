@@ -161,6 +161,15 @@ class AdaptationSettings(SettingsGroup):
     max_weight: float = Field(
         0.0, ge=0, description="weight of the largest loss among a sentence's words"
     )
+    layers: int | None = Field(
+        None,
+        ge=0,
+        description="layers that adapt, the topmost ones, with the classifier; 0: only the "
+        "classifier; null: all that are trained",
+    )
+    weights: Literal["all", "vectors"] = Field(
+        "all", description="what adapts in these layers; vectors: only biases and norms"
+    )
     dropout: bool = Field(False, description="use dropout while adapting")
 
 

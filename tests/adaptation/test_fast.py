@@ -5,6 +5,7 @@ import torch
 
 import metacross
 import tiny
+from metacross.adaptation.adapted_part import adapting
 from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.plain import label_logits
@@ -36,7 +37,7 @@ def both(folder, k, *overrides, memory_bytes=10**9, tests=TESTS, source=SOURCE):
     """The logits of the engine and of the textbook loop, sentence by sentence."""
     settings = load_settings("paper", ["adaptation.learning_rate=1e-2", *overrides])
     shape = [o for o in overrides if o.startswith("encoder.")]
-    tagger = tagger_on(folder, *shape)
+    tagger = adapting(tagger_on(folder, *shape), settings.adaptation)
     source_examples = tagger.examples(source)
     supports = [
         {(3 * i + n) % len(source): source_examples[(3 * i + n) % len(source)] for n in range(k)}
@@ -103,6 +104,37 @@ def test_normalized_steps_have_the_textbook_loop_s_logits(encoders, family, k):
 def test_low_rank_steps_of_every_kind_have_the_textbook_loop_s_logits(encoders, family, overrides):
     ours, theirs, _ = both(encoders[family], 2, "adaptation.learning_rate=1e-3", *overrides)
     assert worst(ours, theirs) < 1e-5
+
+
+PARTS = {
+    "classifier": "adaptation.layers=0",
+    "top layer": "adaptation.layers=1",
+    "vectors": "adaptation.weights=vectors",
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("optimizer", ["adam", "normalized"])
+@pytest.mark.parametrize(
+    "family",
+    ["bert", *(pytest.param(f, marks=pytest.mark.slow) for f in ("mini", "gemma3", "mdeberta"))],
+)
+def test_a_part_of_the_weights_adapts_as_in_the_textbook_loop(encoders, family, optimizer, part):
+    folder = "mini" if family == "mini" else encoders[family]
+    if (family, part) == ("mdeberta", PARTS["vectors"]):
+        pytest.skip("the textbook loop does this")
+    all_layers = ("adaptation.learning_rate=1e-3", "encoder.frozen_layers=0")
+    choice = (f"adaptation.optimizer={optimizer}", *all_layers)
+    ours, theirs, plain = both(folder, 2, *choice, part)
+    assert worst(ours, theirs) < 1e-5
+    assert worst(ours, plain) > 1e-4  # or adapting would be nothing
+    everything = both(folder, 2, *choice)[0]
+    assert worst(ours, everything) > 1e-4
+
+
+def test_vectors_of_layers_that_sentences_share_are_left_to_the_textbook_loop(encoders):
+    with pytest.raises(UnsupportedLayer):
+        both(encoders["mdeberta"], 2, PARTS["vectors"])
 
 
 def test_low_rank_steps_with_sentences_of_several_windows(encoders):

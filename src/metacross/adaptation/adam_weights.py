@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from metacross.adaptation.gradient_cache import GradientCache
 from metacross.adaptation.gradient_recorder import (
@@ -106,7 +107,7 @@ class AdamGroups:
         adapted = set(self._gradient_cache.weight_names)
         with contextlib.ExitStack() as stack:
             for name, layer in self._layers.items():
-                if f"{name}.weight" in adapted:
+                if not adapted.isdisjoint((f"{name}.weight", f"{name}.bias")):
                     stack.enter_context(replaced_forward(layer.module, self._forward(name, layer)))
             yield
 
@@ -122,10 +123,11 @@ class AdamGroups:
             if layer.norm is not None:
                 scales = group.vectors[f"{name}.weight"] + layer.norm.offset  # (rows, width)
                 scaled = layer.norm.normalized(x).mul_(scales[per_row])
+            elif layer.weight_learns:
+                scaled = self._multiplied(x, f"{name}.weight", layer.weight, group)
             else:
-                weight = self._tagger.trainable[f"{name}.weight"]
-                scaled = self._multiplied(x, f"{name}.weight", weight, group)
-            if not layer.has_bias:
+                scaled = functional.linear(x, layer.weight)
+            if layer.bias is None:
                 return scaled
             return scaled.add_(group.vectors[f"{name}.bias"][per_row])
 

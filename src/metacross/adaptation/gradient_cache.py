@@ -40,7 +40,7 @@ class GradientCache:
         self._with_norms = with_norms
         self._memory_bytes = memory_bytes
         self._layout: _Layout | None = None
-        self._pool = _Pool({}, {}, [])
+        self._pool = _Pool({}, {}, 0, [])
         self._slots: OrderedDict[int, Tensor] = OrderedDict()
         self._vectors: dict[int, Tensor] = {}
         self._squared_norms: dict[int, Tensor] = {}
@@ -101,6 +101,7 @@ class GradientCache:
         self._pool = _Pool(
             inputs={n: self._empty(n_slots + 1, width) for n, width in layout.inputs.items()},
             deltas={n: self._empty(n_slots + 1, width) for n, width in layout.deltas.items()},
+            n_slots=n_slots,
             free=list(range(n_slots, 0, -1)),  # slot 0 stays empty, for padding
         )
 
@@ -282,7 +283,8 @@ class _Layout:
     @property
     def piece_bytes(self) -> int:
         shared = 2 * sum(self.shared.values())  # n pieces have less than 2 n distances
-        return 4 * (sum(self.inputs.values()) + sum(self.deltas.values()) + shared)
+        matrices = sum(self.inputs.values()) + sum(self.deltas.values()) + shared
+        return 4 * max(matrices, sum(self.vectors.values()))  # a sentence has one set of vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +293,8 @@ class _Pool:
 
     inputs: dict[str, Tensor]
     deltas: dict[str, Tensor]
+    n_slots: int
     free: list[int]
-
-    @property
-    def n_slots(self) -> int:
-        return min((len(rows) - 1 for rows in self.inputs.values()), default=0)
 
 
 def _layout_of(trace: LayerTrace) -> _Layout:
@@ -330,7 +329,7 @@ def _squared_norms(trace: LayerTrace) -> Tensor:
             grams[id(inputs)] = torch.bmm(rows, rows.mT)  # (sentences, pieces, pieces)
         rows = padded(deltas)
         norms.append(torch.bmm(rows, rows.mT).mul_(grams[id(inputs)]).sum(dim=(1, 2)))
-    return torch.stack(norms, dim=1)
+    return torch.stack(norms, dim=1) if norms else trace.losses.new_zeros(len(lengths), 0)
 
 
 def _batches(

@@ -66,15 +66,26 @@ class LayerTrace:
 
 @dataclass(frozen=True, slots=True)
 class TraceableLayer:
-    """A layer whose gradients can be recorded; ``norm`` is None if it is linear."""
+    """A layer whose gradients can be recorded; ``norm`` is None if it is linear. ``weight_learns``
+    and ``bias_learns`` say which of its weights are trainable.
+    """
 
     module: nn.Module
     norm: NormLayer | None
+    weight_learns: bool
+    bias_learns: bool
 
     @property
-    def has_bias(self) -> bool:
-        """Whether it adds a bias."""
-        return getattr(self.module, "bias", None) is not None
+    def weight(self) -> Tensor:
+        """The matrix of a linear layer, or the scales of a norm."""
+        weight: Tensor = self.module.weight
+        return weight.detach()
+
+    @property
+    def bias(self) -> Tensor | None:
+        """The bias; None if it adds none."""
+        bias: Tensor | None = getattr(self.module, "bias", None)
+        return None if bias is None else bias.detach()
 
 
 def traceable_layers(tagger: Tagger) -> dict[str, TraceableLayer]:
@@ -84,11 +95,14 @@ def traceable_layers(tagger: Tagger) -> dict[str, TraceableLayer]:
     trainable = {id(weight) for weight in tagger.trainable.values()}
     layers: dict[str, TraceableLayer] = {}
     for name, module in tagger.network.named_modules():
-        if not any(id(parameter) in trainable for parameter in module.parameters(recurse=False)):
-            continue
+        learning = {
+            part
+            for part, parameter in module.named_parameters(recurse=False)
+            if id(parameter) in trainable
+        }
         norm = norm_layer(module)
-        if norm is not None or isinstance(module, nn.Linear):
-            layers[name] = TraceableLayer(module, norm)
+        if learning and (norm is not None or isinstance(module, nn.Linear)):
+            layers[name] = TraceableLayer(module, norm, "weight" in learning, "bias" in learning)
     return layers
 
 
@@ -192,6 +206,8 @@ class _TraceBuilder:
         is_shared = not per_piece and layer.norm is None and x.dim() == 3 and len(x) == 1
         if (name, is_shared) in self._layers or not (per_head or per_piece or is_shared):
             raise UnsupportedLayer
+        if is_shared and not layer.weight_learns:
+            raise UnsupportedLayer  # its bias alone would not show that it is shared
         self._layers.add((name, is_shared))
         if not output.requires_grad:
             output = output.detach().requires_grad_()
@@ -208,8 +224,10 @@ class _TraceBuilder:
     def _hook(self, name: str, layer: TraceableLayer, inputs: Tensor) -> Callable[[Tensor], None]:
         def add_deltas(padded: Tensor) -> None:
             deltas = self._without_padding(padded)
-            if layer.has_bias:
+            if layer.bias_learns:
                 self._add_to_vector(f"{name}.bias", _sums(deltas, self._lengths))
+            if not layer.weight_learns:
+                return
             if layer.norm is None:
                 self.matrices[f"{name}.weight"] = (inputs, deltas)
             else:
@@ -225,8 +243,9 @@ class _TraceBuilder:
 
         def add_deltas(deltas: Tensor) -> None:
             is_used = deltas[0].any(dim=1)  # (rows,): distances that occur in the sentences
-            self.shared[f"{name}.weight"] = (inputs[is_used], deltas[0, is_used])
-            if layer.has_bias:
+            if layer.weight_learns:
+                self.shared[f"{name}.weight"] = (inputs[is_used], deltas[0, is_used])
+            if layer.bias_learns:
                 mean = deltas[0].sum(dim=0) / len(self._lengths)
                 self._add_to_vector(f"{name}.bias", mean.repeat(len(self._lengths), 1))
 
@@ -276,7 +295,7 @@ def _sums(values: Tensor, lengths: Tensor) -> Tensor:
 @contextlib.contextmanager
 def _without_weight_gradients(tagger: Tagger) -> Iterator[None]:
     """Inside the block autograd computes no gradients of the weights."""
-    weights = list(tagger.trainable.values())
+    weights = [weight for weight in tagger.network.parameters() if weight.requires_grad]
     for weight in weights:
         weight.requires_grad_(False)
     try:

@@ -239,11 +239,8 @@ class LowRankSteps:
 class LowRankLayers:
     """Lets the layers of a network use the weights of tasks, in each thread its own."""
 
-    def __init__(
-        self, layers: Mapping[str, TraceableLayer], trainable: Mapping[str, nn.Parameter]
-    ) -> None:
+    def __init__(self, layers: Mapping[str, TraceableLayer]) -> None:
         self._layers = layers
-        self._trainable = trainable
         self._thread = threading.local()
 
     @contextlib.contextmanager
@@ -277,13 +274,13 @@ class LowRankLayers:
             if active is None:
                 return original(x)
             if layer.norm is not None:
-                scales = active.vector(f"{name}.weight", self._trainable, x)
+                scales = active.vector(f"{name}.weight", layer.weight, x)
                 result = layer.norm.normalized(x) * (scales + layer.norm.offset)
             else:
-                result = active.multiplied(x, f"{name}.weight", self._trainable)
-            if not layer.has_bias:
+                result = active.multiplied(x, f"{name}.weight", layer)
+            if layer.bias is None:
                 return result
-            return result + active.vector(f"{name}.bias", self._trainable, result)
+            return result + active.vector(f"{name}.bias", layer.bias, result)
 
         return forward
 
@@ -296,7 +293,7 @@ class _Active:
         self._last_input: weakref.ref[Tensor] | None = None
         self._similarities = LastResults[Tensor]()
 
-    def multiplied(self, x: Tensor, name: str, trainable: Mapping[str, nn.Parameter]) -> Tensor:
+    def multiplied(self, x: Tensor, name: str, layer: TraceableLayer) -> Tensor:
         """Multiply the pieces of each row by the weights of its task.
 
         *Shape:* (rows, pieces, in), result (rows, pieces, out).
@@ -305,8 +302,8 @@ class _Active:
         n_tasks = weights.n_tasks
         if x.dim() != 3 or len(x) % n_tasks:
             raise UnsupportedLayer
-        result = functional.linear(x, trainable[name])  # (rows, pieces, out)
-        if weights.decay != 1:
+        result = functional.linear(x, layer.weight)  # (rows, pieces, out)
+        if weights.decay != 1 and layer.weight_learns:
             result = result * weights.decay
         shape = result.shape
         by_task = result.reshape(n_tasks, -1, shape[-1])
@@ -329,11 +326,11 @@ class _Active:
             lambda inputs: torch.bmm(x.reshape(len(inputs), -1, x.shape[-1]), inputs.mT),
         )
 
-    def vector(self, name: str, trainable: Mapping[str, nn.Parameter], x: Tensor) -> Tensor:
+    def vector(self, name: str, original: Tensor, x: Tensor) -> Tensor:
         """A bias or the weights of a norm, shaped to be used on ``x``: (rows, ..., width)."""
         vector = self._weights.vectors.get(name)
         if vector is None:
-            return trainable[name].detach()
+            return original
         if len(x) % len(vector):
             raise UnsupportedLayer
         rows = vector.repeat_interleave(len(x) // len(vector), dim=0)  # (rows, width)

@@ -36,7 +36,7 @@ class LowRankGroups:
         self._adaptation = adaptation
         self._gradient_cache = gradient_cache
         self._recorder = GradientRecorder(tagger)
-        self._layers = LowRankLayers(traceable_layers(tagger), tagger.trainable)
+        self._layers = LowRankLayers(traceable_layers(tagger))
         self._steps = LowRankSteps(tagger.trainable, settings.optimizer, adaptation.optimizer)
 
     @contextlib.contextmanager

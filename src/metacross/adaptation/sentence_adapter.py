@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
+from metacross.adaptation.adapted_part import adapting
 from metacross.adaptation.explanation import Counterfactual, Explanation, explained_subsets
 from metacross.adaptation.fast import FastEngine, unsupported_reason
 from metacross.adaptation.gradient_recorder import UnsupportedLayer
@@ -39,11 +40,13 @@ class SentenceAdapter:
     def __init__(
         self, tagger: Tagger, settings: Settings, datastore: Datastore, *, engine: EngineName
     ) -> None:
-        self._tagger = tagger
+        self._tagger = adapting(tagger, settings.adaptation)
         self._settings = settings
         self._datastore = datastore
         self.fallback_reason = (
-            "it was requested" if engine == "textbook" else unsupported_reason(tagger, settings)
+            "it was requested"
+            if engine == "textbook"
+            else unsupported_reason(self._tagger, settings)
         )
         """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
         self._support_examples: dict[int, Example] = {}

@@ -51,7 +51,7 @@ class LowRankLearner:
         self._tagger = tagger
         self._settings = settings
         self._recorder = GradientRecorder(tagger)
-        self._layers = LowRankLayers(traceable_layers(tagger), tagger.trainable)
+        self._layers = LowRankLayers(traceable_layers(tagger))
         self._steps = LowRankSteps(
             tagger.trainable, settings.optimizer, settings.meta.inner_optimizer
         )
