@@ -78,8 +78,7 @@ class TraceableLayer:
     @property
     def weight(self) -> Tensor:
         """The matrix of a linear layer, or the scales of a norm."""
-        weight: Tensor = self.module.weight
-        return weight.detach()
+        return self.module.get_parameter("weight").detach()
 
     @property
     def bias(self) -> Tensor | None:
