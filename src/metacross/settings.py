@@ -292,6 +292,12 @@ class RunSettings(SettingsGroup):
     device: str = Field(
         "auto", description="cuda, mps, cpu, or auto: the first of them that is available"
     )
+    threads: int | None = Field(
+        None,
+        ge=1,
+        description="threads of torch on the CPU; null: OMP_NUM_THREADS, or as many as there are "
+        "cores for this process",
+    )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="of the forward pass")
     validate_every: int = Field(300, ge=1, description="steps between validations")
     checkpoint_every: int = Field(100, ge=1, description="steps between checkpoints")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from metacross.errors import DataError, ModelError
+from metacross.model.cores import use_threads
 from metacross.model.devices import autocast, resolve_device
 from metacross.model.encoder import (
     embedding_parameters,
@@ -78,6 +79,7 @@ class Tagger:
         encoder: EncoderSettings,
         run: RunSettings,
     ) -> None:
+        use_threads(run.threads)
         self.device = resolve_device(run.device)
         self.network = network.to(self.device)
         self.tokenizer = tokenizer

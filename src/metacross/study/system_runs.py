@@ -31,7 +31,13 @@ BASELINE_NAME = "baseline"
 RESOURCE = "resource "
 """How the names of digests of resources begin."""
 _TARGET_TRAIN = "target train corpus"
-_LATER_DATA_SETTINGS = ("casing", "match_casing")
+_CASING = ("casing", "match_casing")
+_LATER_SETTINGS = {
+    **{("data", key): None for key in _CASING},
+    ("adaptation", "layers"): None,
+    ("adaptation", "weights"): "all",
+}
+"""Settings with their defaults that did not exist when there were results already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +129,9 @@ def result_key(
     fine-tuning settings and target training corpora, other results not on adaptation settings.
     """
     recipe = relevant_settings(settings)
-    for key in _LATER_DATA_SETTINGS:  # at their defaults they change no earlier result
-        if recipe["data"][key] is None:
-            del recipe["data"][key]
+    for (group, key), default in _LATER_SETTINGS.items():
+        if recipe[group][key] == default:  # changes no earlier result
+            del recipe[group][key]
     zero_shot = fraction == 0
     del recipe["fine_tuning" if zero_shot else "adaptation"]
     used_digests = [
@@ -264,7 +270,7 @@ def _data_settings(study: Study) -> DataSettings:
     """
     by_system: dict[str, Any] = {
         system: study.settings(system, study.seeds[0]).data.model_copy(
-            update=dict.fromkeys(_LATER_DATA_SETTINGS)  # these change no label
+            update=dict.fromkeys(_CASING)  # these change no label
         )
         for system in study.systems
     }

@@ -25,6 +25,7 @@ from metacross.training.checkpoints import History
 # their content.
 _IRRELEVANT = {
     ("run", "device"),
+    ("run", "threads"),
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
