@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,12 +12,23 @@ from benchmarks import released
 from benchmarks.measuring import summary, time_in_turns
 from benchmarks.sizes import Workload, workload
 from metacross.adaptation.adam_weights import AdamGroups
+from metacross.adaptation.adapted_part import adapting
 from metacross.adaptation.fast import FastEngine
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 from metacross.model.batching import length_batches
+from metacross.model.tagger import Example
 from metacross.settings import settings_with
 
+ADAPTED_PARTS: dict[str, dict[str, Any]] = {
+    "all weights, adam": {"optimizer": "adam"},
+    "all weights": {"optimizer": "normalized"},
+    "two layers": {"optimizer": "normalized", "layers": 2},
+    "one layer": {"optimizer": "normalized", "layers": 1},
+    "vectors": {"optimizer": "normalized", "weights": "vectors"},
+    "classifier": {"optimizer": "normalized", "layers": 0},
+}
+"""Adaptation settings by name."""
 _WARM_BYTES = 8 * 2**30  # room for all gradients
 _SLOW_SENTENCES = {"mini": 40, "mbert": 12}  # sentences per repeat, except for the fast engine
 
@@ -81,12 +93,6 @@ def measure_normalized(size: str, *, repeats: int, n_tests: int) -> dict[str, An
     warm_engine = FastEngine(work.tagger, normalized, memory_bytes=_WARM_BYTES)
     warm_engine.logits(tests, supports)
 
-    def plain(_repeat: int) -> int:
-        windows = [example.windows for example in tests]
-        for batch in length_batches(windows, max_pieces=normalized.run.batch_pieces):
-            label_logits(work.tagger, [tests[i] for i in batch])
-        return n_tests
-
     def warm(_repeat: int) -> int:
         warm_engine.logits(tests, supports)
         return n_tests
@@ -98,7 +104,8 @@ def measure_normalized(size: str, *, repeats: int, n_tests: int) -> dict[str, An
         return n_tests
 
     n_recorded = warm_engine.gradient_cache.n_recorded
-    times = time_in_turns({"plain": plain, "warm": warm, "cold": cold}, repeats=repeats)
+    variants = {"plain": _plain(work, tests), "warm": warm, "cold": cold}
+    times = time_in_turns(variants, repeats=repeats)
     if warm_engine.gradient_cache.n_recorded != n_recorded:
         raise RuntimeError("the gradients do not fit in the memory of the warm engine")
     return {
@@ -106,6 +113,41 @@ def measure_normalized(size: str, *, repeats: int, n_tests: int) -> dict[str, An
         "sentences": n_tests,
         "recorded_per_sentence": n_recorded / n_tests,
     }
+
+
+def measure_parts(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
+    """Time per sentence if only a part of the weights adapts, with nothing recorded before, and of
+    plain prediction in batches.
+    """
+    work = workload(size)
+    positions = work.evenly_spread(n_tests)
+    tests = [work.tests[i] for i in positions]
+    supports = [work.supports[i] for i in positions]
+
+    def with_part(values: dict[str, Any]) -> Callable[[int], int]:
+        settings = settings_with(work.settings, {"adaptation": values})
+        tagger = adapting(work.tagger, settings.adaptation)
+
+        def run(_repeat: int) -> int:
+            memory_bytes = 2**20 * settings.run.gradient_cache_mb
+            FastEngine(tagger, settings, memory_bytes=memory_bytes).logits(tests, supports)
+            return n_tests
+
+        return run
+
+    variants = {name: with_part(values) for name, values in ADAPTED_PARTS.items()}
+    variants["plain"] = _plain(work, tests)
+    return {"variants": summary(time_in_turns(variants, repeats=repeats), "plain")}
+
+
+def _plain(work: Workload, tests: Sequence[Example]) -> Callable[[int], int]:
+    def run(_repeat: int) -> int:
+        windows = [example.windows for example in tests]
+        for batch in length_batches(windows, max_pieces=work.settings.run.batch_pieces):
+            label_logits(work.tagger, [tests[i] for i in batch])
+        return len(tests)
+
+    return run
 
 
 def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:

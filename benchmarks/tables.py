@@ -13,6 +13,16 @@ VARIANT_NAMES = {
     "plain": "plain prediction, one by one",
     "normalized textbook": "textbook loop, normalized",
 }
+_MODE_NAMES = {"plain": "plain", "warm": "adapted, gradients recorded before", "cold": "adapted"}
+PART_NAMES = {
+    "all weights, adam": "all trained weights, Adam",
+    "all weights": "all trained weights",
+    "two layers": "the two topmost layers: `adaptation.layers=2`",
+    "one layer": "the topmost layer: `adaptation.layers=1`",
+    "vectors": "biases and norms: `adaptation.weights=vectors`",
+    "classifier": "the classifier: `adaptation.layers=0`",
+    "plain": "nothing: plain prediction",
+}
 GROWTH_NAMES = {
     "neighbors": "neighbors (K)",
     "length": "pieces in the sentence",
@@ -40,6 +50,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         f"frozen). The sentences and their neighbors are those of the bundled corpus.",
         *_adaptation(results["adaptation"]),
         *_normalized(results["normalized"]),
+        *_parts(results.get("parts", {})),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
         *_growth(results["growth"]),
@@ -65,7 +76,21 @@ def _adaptation(by_size: Mapping[str, Any]) -> Iterable[str]:
 
 def _normalized(by_size: Mapping[str, Any]) -> Iterable[str]:
     yield "## The same with normalized steps, against plain prediction in batches"
-    names = {"plain": "plain", "warm": "adapted, gradients recorded before", "cold": "adapted"}
+    yield _against_plain(by_size, _MODE_NAMES, "mode")
+    for size, result in by_size.items():
+        yield (
+            f"{SIZE_NAMES[size]}: {result['sentences']} sentences; "
+            f"{result['recorded_per_sentence']:.2f} source sentences were recorded for each."
+        )
+
+
+def _parts(by_size: Mapping[str, Any]) -> Iterable[str]:
+    yield "## Adapting only a part of the weights, against plain prediction in batches"
+    yield _against_plain(by_size, PART_NAMES, "what adapts")
+    yield "Nothing was recorded before. All but the first row of a model have normalized steps."
+
+
+def _against_plain(by_size: Mapping[str, Any], names: Mapping[str, str], heading: str) -> str:
     rows = [
         [
             SIZE_NAMES[size],
@@ -76,12 +101,7 @@ def _normalized(by_size: Mapping[str, Any]) -> Iterable[str]:
         for size, result in by_size.items()
         for name, variant in result["variants"].items()
     ]
-    yield _table(["model", "mode", "ms", "relative to plain"], rows)
-    for size, result in by_size.items():
-        yield (
-            f"{SIZE_NAMES[size]}: {result['sentences']} sentences; "
-            f"{result['recorded_per_sentence']:.2f} source sentences were recorded for each."
-        )
+    return _table(["model", heading, "ms", "relative to plain"], rows)
 
 
 def _meta_training(by_size: Mapping[str, Any]) -> Iterable[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LANGUAGES = {"es": "Spanish", "nl": "Dutch", "de": "German", "fr": "French", "zh": "Chinese"}
 _MAX_EXAMPLES = 3
+_SYSTEMS = 2  # of the demo's study
 
 
 def demo_command(
@@ -30,11 +31,13 @@ def demo_command(
 ) -> None:
     """Train on English, adapt to five languages, show the scores: in minutes, offline."""
     from metacross.cli.study_progress import StudyProgress
+    from metacross.model.cores import available_cores
     from metacross.study.run_study import run_study
 
     start = time.monotonic()
-    with StudyProgress() as progress:
-        results = run_study("demo", output=output, callback=progress)
+    jobs = min(_SYSTEMS, available_cores())  # processes do not wait for each other, threads do
+    with StudyProgress(n_processes=jobs) as progress:
+        results = run_study("demo", output=output, jobs=jobs, callback=progress)
     console.show(_score_table(results.grid))
     for example in _examples(results):
         _show_example(example)
