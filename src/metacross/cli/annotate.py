@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -29,7 +29,7 @@ _RAY = "--ray"
 class AnnotateCommand(TyperCommand):
     """A command whose option ``--ray`` can stand alone or have an address."""
 
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own
         """Parse the arguments of the command line."""
         return super().parse_args(ctx, with_ray_address(args))
 
@@ -50,7 +50,7 @@ def with_ray_address(arguments: list[str]) -> list[str]:
 
 
 def _is_address(text: str) -> bool:
-    return text in ("auto", "local") or text.rpartition(":")[2].isdecimal() and ":" in text
+    return text in ("auto", "local") or (text.rpartition(":")[2].isdecimal() and ":" in text)
 
 
 def annotate_command(

@@ -9,15 +9,13 @@ from metacross.errors import DataError, SettingsError
 from metacross.text.jsonl import TOKEN_KEYS
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from pyarrow.parquet import ParquetFile
 
 _COLUMNS = (*TOKEN_KEYS, "text", "offsets", "language")
 _ROWS = 512  # decoded at once
 
 
-def pyarrow(what: str) -> ModuleType:
+def pyarrow(what: str) -> Any:  # noqa: ANN401 - pyarrow has no types
     """The library, or an error that says how to install it; ``what`` needs it."""
     try:
         import pyarrow.parquet
