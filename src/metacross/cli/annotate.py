@@ -17,6 +17,7 @@ from metacross.cli.model_options import (
     ModelArgument,
 )
 from metacross.cli.options import EncodingOption, LanguageOption
+from metacross.serving.bulk.ray_address import check_ray
 from metacross.settings import parse_overrides
 from metacross.text.formats import BulkFormat, BulkOutput
 
@@ -118,6 +119,8 @@ def annotate_command(
     Run the same command again to resume. The parts have the same bytes for any number of
     processes, with Ray and without.
     """
+    if ray is not None:
+        check_ray(ray)  # before torch is loaded
     from metacross.cli.progress import BulkBar
     from metacross.serving.bulk.annotate import AnnotateOptions, annotate
     from metacross.text.input_parts import InputOptions

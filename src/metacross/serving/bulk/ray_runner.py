@@ -7,19 +7,24 @@ import json
 import logging
 import os
 import pickle
-import socket
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from metacross.errors import MetacrossError, RunError, SettingsError
+from metacross.errors import MetacrossError, RunError
 from metacross.serving.bulk.output_folder import Receipt
 from metacross.serving.bulk.part_labeling import BulkModel, BulkTarget, PartLabeler
 from metacross.serving.bulk.part_results import PartProgress, PartResult, labeled_part
+from metacross.serving.bulk.ray_address import check_ray, no_cluster
 from metacross.text.input_parts import InputPart
 
-_SECONDS_TO_ANSWER = 5.0
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # as in coming versions of Ray
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,40 +49,20 @@ def connected(address: str) -> Iterator[RayCluster]:
     """Connect to a cluster, and leave it after the block. An empty address means the cluster of
     this machine, or a new one on it.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-        import ray.data
-    except ImportError:
-        raise SettingsError("--ray: ray is not installed: pip install 'metacross[ray]'") from None
-    _check_answers(address or os.environ.get("RAY_ADDRESS", ""))
+    check_ray(address)
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
+    import ray.data
+
     try:
         ray.init(address=address or None, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
-        raise RunError(_no_cluster(address or "auto", error)) from None
+        raise RunError(no_cluster(address or "auto", error)) from None
     try:
         yield RayCluster(ray)
     finally:
         ray.shutdown()
-
-
-def _check_answers(address: str) -> None:
-    """Refuse an address at which nothing listens; Ray itself would wait for minutes."""
-    host, colon, port = address.rpartition("://")[2].rpartition(":")
-    if not colon:
-        return
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
-            pass
-    except (OSError, ValueError) as error:
-        raise RunError(_no_cluster(address, error)) from None
-
-
-def _no_cluster(address: str, error: Exception) -> str:
-    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    reason = reason.strip().splitlines()[0][:200]
-    return f"--ray {address}: expected a Ray cluster, found none that answers ({reason})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +90,31 @@ class RayRunner:
             what = "a GPU" if uses_gpu else f"{self.model.threads} cores on a machine"
             raise RunError(f"--ray: expected a cluster with {what}, found none")
         self._configure(ray.data.DataContext.get_current())
-        rows = [{"part": pickle.dumps(part)} for part in parts]
-        results = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-            _Annotator,
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(
-                size=min(self.workers or available, len(parts)), max_tasks_in_flight_per_actor=1
-            ),
-            fn_constructor_args=(self.model, self.target),
-            num_cpus=0 if uses_gpu else self.model.threads,
-            num_gpus=1 if uses_gpu else 0,
-            max_restarts=-1,
-            max_task_retries=0,  # the task of a lost actor would wait for its machine
-            runtime_env={"env_vars": {"OMP_NUM_THREADS": str(self.model.threads)}},
-        )
+        results = self._results(parts, min(self.workers or available, len(parts)), uses_gpu)
         try:
             for batch in results.iter_batches(batch_size=1, prefetch_batches=0):
                 on_result(_parsed(str(batch["result"][0])))
         except ray.exceptions.RayError:
             if not ray.is_initialized():
                 raise RunError("--ray: lost the connection to the cluster") from None
+
+    def _results(self, parts: Sequence[InputPart], n_actors: int, uses_gpu: bool) -> Any:  # noqa: ANN401 - ray is optional
+        """A data set of results, in the order in which they come."""
+        data = self.cluster.ray.data
+        rows = [{"part": pickle.dumps(part)} for part in parts]
+        with warnings.catch_warnings():  # max_task_retries has no other name until Ray 2.64
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+                _Annotator,
+                batch_size=1,
+                compute=data.ActorPoolStrategy(size=n_actors, max_tasks_in_flight_per_actor=1),
+                fn_constructor_args=(self.model, self.target),
+                num_cpus=0 if uses_gpu else self.model.threads,
+                num_gpus=1 if uses_gpu else 0,
+                runtime_env={"env_vars": {"OMP_NUM_THREADS": str(self.model.threads)}},
+                max_restarts=-1,
+                max_task_retries=0,  # the task of a lost actor would wait for its machine
+            )
 
     def _configure(self, context: Any) -> None:  # noqa: ANN401 - ray is optional
         context.enable_progress_bars = False
