@@ -41,8 +41,8 @@ def test_parts_of_a_text_are_its_lines_in_order(write):
         ("a.iob2", "# id = 1\n1\tAna\tB-PER\n2\tran\tO\n\n1\tBern\tB-LOC\n\n1\tTom\tB-PER\n\n"),
         (
             "a.conllu",
-            "# text = Ana ran\n1\tAna\t_\t_\t_\t_\t_\t_\t_\tNE=PER_1\n2\tran\t_\t_\t_\t_\t_\t_\t_\t_"
-            "\n\n# text = Bern\n1\tBern\t_\t_\t_\t_\t_\t_\t_\t_\n",
+            "# text = Ana ran\n1\tAna\t_\t_\t_\t_\t_\t_\t_\tNE=PER_1\n"
+            "2\tran\t_\t_\t_\t_\t_\t_\t_\t_\n\n# text = Bern\n1\tBern\t_\t_\t_\t_\t_\t_\t_\t_\n",
         ),
         ("a.txt", "Ana ran. She fell.\nBern\n"),
         ("a.jsonl", '{"tokens": ["Ana"], "tags": ["B-PER"]}\n\n{"tokens": ["Bern", "."]}\n'),
@@ -153,9 +153,9 @@ def test_long_lines_make_smaller_parts(write):
 
 def test_a_large_file_is_never_in_memory(write):
     line = "Ana went from Rome to Oslo, and Tom saw the rain in the old town of Bern. " * 5 + "\n"
-    path = write("a.txt", line * 50_000)
+    path = write("a.txt", line * 16_000)
     n_bytes = path.stat().st_size
-    assert n_bytes > 18_000_000
+    assert n_bytes > 5_000_000
     tracemalloc.start()
     try:
         plan = plan_parts([str(path)], InputOptions(), size=500)
@@ -163,5 +163,5 @@ def test_a_large_file_is_never_in_memory(write):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(plan.parts) == 100
+    assert len(plan.parts) == 32
     assert peak < n_bytes / 3

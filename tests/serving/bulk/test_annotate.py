@@ -25,6 +25,14 @@ pytestmark = pytest.mark.usefixtures("in_this_process")
 SMALL = AnnotateOptions(part=20, device="cpu")
 
 
+def rows_of(folder):
+    return [
+        row
+        for path in sorted(folder.glob("part-*.parquet"))
+        for row in pyarrow.parquet.read_table(path).to_pylist()
+    ]
+
+
 def test_a_part_has_the_records_of_predict_in_the_order_of_the_input(
     trained_folder, text_file, tmp_path
 ):
@@ -69,6 +77,7 @@ def test_cleared_recordings_give_the_bits_of_a_new_model(trained_folder):
     assert probabilities(model, lines[:20]) != first  # what the cache would do
 
 
+@pytest.mark.slow
 def test_text_json_lines_conll_and_parquet_give_the_same_entities(
     trained_folder, write, text_file, tmp_path
 ):
@@ -103,7 +112,7 @@ def test_parquet_parts_hold_what_json_lines_hold(trained_folder, text_file, tmp_
     annotate(str(trained_folder), [str(text_file)], tmp_path / "lines", options=SMALL)
     annotate(str(trained_folder), [str(text_file)], tmp_path / "tables", options=to_parquet)
     assert len(contents(tmp_path / "tables")) == 3
-    rows = pyarrow.parquet.read_table(tmp_path / "tables").to_pylist()
+    rows = rows_of(tmp_path / "tables")
 
     def without_nulls(value):
         if isinstance(value, dict):
@@ -113,16 +122,19 @@ def test_parquet_parts_hold_what_json_lines_hold(trained_folder, text_file, tmp_
     assert without_nulls(rows) == records(tmp_path / "lines")
 
 
+@pytest.mark.slow
 def test_annotated_parquet_can_be_annotated_again(trained_folder, text_file, tmp_path):
     to_parquet = AnnotateOptions(part=20, device="cpu", to=BulkOutput.PARQUET)
     annotate(str(trained_folder), [str(text_file)], tmp_path / "first", options=to_parquet)
     parts = [str(path) for path in sorted((tmp_path / "first").glob("*.parquet"))]
     annotate(str(trained_folder), parts, tmp_path / "again", options=to_parquet)
+    columns = ("tokens", "offsets", "spans", "neighbors")
     once, twice = (
-        pyarrow.parquet.read_table(tmp_path / name, columns=["tokens", "offsets", "spans"])
+        [[row[column] for column in columns] for row in rows_of(tmp_path / name)]
         for name in ("first", "again")
     )
-    assert once.to_pylist() == twice.to_pylist()
+    assert once == twice
+    assert len(once) == 60
 
 
 def test_neighbors_can_be_written_without_source_text(trained_folder, text_file, tmp_path):
@@ -158,7 +170,7 @@ def test_a_finished_part_is_not_labeled_again_and_a_damaged_one_is(
     [
         (
             AnnotateOptions(part=10, device="cpu"),
-            "expected part 20, as when it was begun, found 10",
+            "expected part 20, as when it was begun, found",
         ),
         (AnnotateOptions(part=20, device="cpu", adapt=False), "expected adapt true"),
         (
