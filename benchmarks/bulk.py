@@ -1,6 +1,6 @@
 """Measures ``metacross annotate``: speed with one process, two processes and Ray; kills.
 
-python -m benchmarks.bulk                                            # writes bulk.json and bulk.md
+python -m benchmarks.bulk --write     # bulk.json, bulk.md, and the tables of docs/how-to/annotate.md
 python -m benchmarks.bulk --sentences 400 --kill-sentences 200 --kills 5 --part 20 --output DIR
 
 The corpus is made of the bundled one with a seed: sentences get other entities of the same type and
@@ -31,12 +31,14 @@ from typing import Any
 import metacross
 from benchmarks.measuring import load_line, machine_line
 from benchmarks.served import demo_model
+from benchmarks.server_page import write_block
 from metacross.text.bundled_corpus import TARGETS
 from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Sentence
 from metacross.text.writing import conll_lines, write_atomically
 
 FOLDER = Path(__file__).parent
+PAGE = FOLDER.parent / "docs" / "how-to" / "annotate.md"
 VICTIMS = ("worker", "command", "ray worker", "ray machine", "ray command")
 _LONGEST_RUN = 3_600  # seconds
 _JOINED, _LEFT_OUT = 0.2, 0.1  # of sentences and of words
@@ -276,9 +278,10 @@ def measured(arguments: argparse.Namespace) -> dict[str, Any]:
         whole = Command(
             model, write_sentences(arguments.sentences, folder / "all.conll"), arguments.part
         )
-        runs = {name: whole.run(folder / name, options) for name, options in ways.items()}
-        for name, run in runs.items():
-            _log(f"{name}: {run.seconds:.0f} s")
+        runs = {}
+        for name, options in ways.items():
+            runs[name] = whole.run(folder / name, options)
+            _log(f"{name}: {runs[name].seconds:.0f} s")
         kills = _kills(arguments, model, folder, cluster) if arguments.kills else []
     first = runs["one process"]
     return {
@@ -372,6 +375,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder of bulk.json, bulk.md")
     parser.add_argument("--render", action="store_true", help="render bulk.json; do not measure")
+    parser.add_argument("--write", action="store_true", help="write the tables to the page too")
     arguments = parser.parse_args()
     results_file = arguments.output / "bulk.json"
     if arguments.render:
@@ -380,6 +384,8 @@ def main() -> None:
         results = measured(arguments)
         write_atomically(results_file, [json.dumps(results, indent=1), "\n"])
     write_atomically(arguments.output / "bulk.md", [as_markdown(results)])
+    if arguments.write:
+        write_block("bulk", as_markdown(results).strip(), PAGE)
     sys.stdout.write(as_markdown(results))
 
 
