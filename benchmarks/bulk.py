@@ -1,6 +1,6 @@
 """Measures ``metacross annotate``: speed with one process, two processes and Ray; kills.
 
-python -m benchmarks.bulk --write     # bulk.json, bulk.md, and the tables of docs/how-to/annotate.md
+python -m benchmarks.bulk --write    # bulk.json, bulk.md, and the tables of docs/how-to/annotate.md
 python -m benchmarks.bulk --sentences 400 --kill-sentences 200 --kills 5 --part 20 --output DIR
 
 The corpus is made of the bundled one with a seed: sentences get other entities of the same type and
@@ -147,6 +147,7 @@ class TwoMachines:
 
     def __init__(self) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's spelling; as others have
         from ray.cluster_utils import Cluster
 
         self._cluster = Cluster(

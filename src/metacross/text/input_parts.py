@@ -159,6 +159,9 @@ def input_files(sources: Sequence[str]) -> list[str]:
         if not inside:
             raise DataError(f"{source}: expected files in the folder, found none")
         files += map(str, inside)
+    for file in files:
+        if any("\ud800" <= letter <= "\udfff" for letter in file):
+            raise DataError(f"{file!r}: expected a file name in UTF-8")
     return files
 
 

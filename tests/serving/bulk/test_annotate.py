@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
@@ -228,6 +229,14 @@ def test_a_folder_with_other_files_is_refused(trained_folder, text_file, tmp_pat
     assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["notes.txt"]
 
 
+def test_the_manifest_of_something_else_is_refused(trained_folder, text_file, write, tmp_path):
+    manifest = write("out/manifest.json", '{"name": "a web page"}')
+    with pytest.raises(RunError, match="expected the manifest of an annotation"):
+        annotate(str(trained_folder), [str(text_file)], tmp_path / "out", options=SMALL)
+    assert manifest.read_text() == '{"name": "a web page"}'
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 def test_a_full_disk_is_one_line_and_loses_nothing(run, trained_folder, text_file, tmp_path):
     output = tmp_path / "out"
     arguments = ("annotate", trained_folder, text_file, "--output", output, "--part", "20")
@@ -268,6 +277,15 @@ def test_a_malformed_line_is_named_with_its_part(trained_folder, write, tmp_path
     with pytest.raises(RunError, match=r"^part 1: .*in\.jsonl:26: expected a JSON object"):
         annotate(str(trained_folder), [str(source)], tmp_path / "out", options=SMALL)
     assert [*contents(tmp_path / "out")] == ["part-00000.jsonl"]
+
+
+def test_a_folder_without_a_finished_part_is_begun_anew(trained_folder, text_file, tmp_path):
+    wrong = AnnotateOptions(part=20, device="cpu", overrides={"adaptation": {"steps": 0}})
+    with pytest.raises(SettingsError):
+        annotate(str(trained_folder), [str(text_file)], tmp_path / "out", options=wrong)
+    (tmp_path / "out" / "part-00000.parquet").write_text("never finished")
+    annotate(str(trained_folder), [str(text_file)], tmp_path / "out", options=SMALL)
+    assert [*contents(tmp_path / "out")] == [f"part-0000{n}.jsonl" for n in range(3)]
 
 
 def test_two_processes_do_not_write_to_one_folder(trained_folder, text_file, tmp_path):

@@ -147,6 +147,7 @@ class _Annotation:
         self._plan = plan
         self._callback = callback
         self._receipts: dict[int, Receipt] = {}
+        self._n_finished = 0
         self._fractions: dict[int, float] = {}
         self._failures: dict[int, str] = {}
         self._notes: set[str] = set()
@@ -155,7 +156,7 @@ class _Annotation:
         for part in self._plan.parts:
             receipt = self._folder.receipt(part)
             if receipt is not None:
-                self._receipts[part.number] = receipt
+                self._finish(part.number, receipt)
         n_resumed = len(self._receipts)
         self._callback.on_begin(round(self._n_done()), self._plan.n_units)
         attempts: Counter[int] = Counter()
@@ -183,7 +184,7 @@ class _Annotation:
             self._callback.on_note(f"Adapted by the textbook loop, because {result.fallback}.")
         if result.receipt is not None:
             self._check_arrived(result.part)
-            self._receipts[result.part] = result.receipt
+            self._finish(result.part, result.receipt)
         self._fractions.pop(result.part, None)
         self._callback.on_progress(self._n_done())
 
@@ -193,9 +194,13 @@ class _Annotation:
 
     def _n_done(self) -> float:
         parts = self._plan.parts
-        finished = sum(parts[number].n_units for number in self._receipts)
-        begun = sum(parts[number].n_units * done for number, done in self._fractions.items())
-        return finished + begun
+        return self._n_finished + sum(
+            parts[number].n_units * fraction for number, fraction in self._fractions.items()
+        )
+
+    def _finish(self, number: int, receipt: Receipt) -> None:
+        self._receipts[number] = receipt
+        self._n_finished += self._plan.parts[number].n_units
 
     def _check_arrived(self, number: int) -> None:
         path = self._folder.part(number)

@@ -62,20 +62,30 @@ class OutputFolder:
             raise DataError(f"{self.folder}: cannot be written: {error.strerror}") from error
 
     def start(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest, or check that an existing one is the same."""
+        """Write the manifest, or check that an existing one is the same. A folder without a
+        finished part is begun anew.
+        """
         path = self.folder / MANIFEST
-        if path.exists():
-            _check_same(_read_json(path), manifest, self.folder)
-            for leftover in self.folder.glob(".part-*.part"):  # of processes that were killed
-                discard(leftover)
-            return
+        if not path.exists():
+            self._check_empty()
+        else:
+            found = _read_manifest(path)
+            has_finished_parts = any(self.folder.glob("part-*.done"))
+            if has_finished_parts:
+                _check_same(found, manifest, self.folder)
+            _discard_all(self.folder, ".part-*.part")  # of processes that were killed
+            if has_finished_parts:
+                return
+            _discard_all(self.folder, "part-*")
+        _write(path, lambda temporary: _write_json(temporary, manifest, indent=1))
+
+    def _check_empty(self) -> None:
         found = next((p.name for p in self.folder.iterdir() if not p.name.startswith(".")), None)
         if found is not None:
             raise RunError(
                 f"{self.folder}: expected an empty folder or one with {MANIFEST}, found {found}; "
                 "choose another --output"
             )
-        _write(path, lambda temporary: _write_json(temporary, manifest, indent=1))
 
     def receipt(self, part: InputPart) -> Receipt | None:
         """The receipt of a part; None if the part has to be labeled: it was never finished, or its
@@ -119,6 +129,11 @@ class OutputFolder:
         return receipt
 
 
+def _discard_all(folder: Path, pattern: str) -> None:
+    for path in folder.glob(pattern):
+        discard(path)
+
+
 def _write(path: Path, write: Callable[[Path], None]) -> None:
     try:
         with atomic_path(path) as temporary:
@@ -138,15 +153,18 @@ def _write_json(path: Path, value: Mapping[str, Any], *, indent: int | None) -> 
     path.write_text(text, encoding="utf-8")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError:
         content = None
-    if not isinstance(content, dict):
-        raise RunError(f"{path}: expected a manifest, found other text; choose another --output")
+    if not isinstance(content, dict) or not {"format", "model", "inputs"} <= content.keys():
+        raise RunError(
+            f"{path}: expected the manifest of an annotation, found something else; choose another "
+            "--output"
+        )
     return content
 
 
