@@ -4,6 +4,8 @@ import json
 import os
 import resource
 import shutil
+import socketserver
+import threading
 from pathlib import Path
 
 import pyarrow.parquet
@@ -316,3 +318,16 @@ def test_a_ray_address_that_does_not_answer_is_one_line(run, trained_folder, tex
         "(Connection refused)\n"
     )
     assert not output.exists()
+
+
+def test_an_address_without_ray_is_one_line(run, trained_folder, text_file, tmp_path):
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_address[1]}"
+        outcome = run(
+            "annotate", trained_folder, text_file, "--output", tmp_path / "out", "--ray", address
+        )
+        server.shutdown()
+    assert outcome.code == 1
+    assert outcome.err.startswith(f"metacross: --ray {address}: expected a Ray cluster, found none")
+    assert outcome.err.count("\n") == 1
