@@ -16,6 +16,7 @@ PAGES = [
     "docs/how-to/spacy.md",
     "docs/how-to/hugging-face.md",
     "docs/how-to/share.md",
+    "docs/how-to/annotate.md",
 ]
 
 

@@ -22,6 +22,7 @@ PAGES_WITH_OUTPUT = (
     ROOT / "docs" / "how-to" / "spacy.md",
     ROOT / "docs" / "how-to" / "hugging-face.md",
     ROOT / "docs" / "how-to" / "share.md",
+    ROOT / "docs" / "how-to" / "annotate.md",
 )
 
 

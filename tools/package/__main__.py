@@ -27,7 +27,7 @@ TESTS = [
     "model/test_model_folder.py",
 ]
 SEGMENTERS = ["pythainlp", "sudachidict-small", "sudachipy"]  # the tests of text cut ja and th too
-TEST_PACKAGES = ["hypothesis", "pytest", "pytest-socket", "pytest-timeout", *SEGMENTERS]
+TEST_PACKAGES = ["hypothesis", "pyarrow", "pytest", "pytest-socket", "pytest-timeout", *SEGMENTERS]
 TRAINING = ["--set", "meta.steps=2", "--set", "meta.tasks_per_step=2"]
 
 

@@ -55,6 +55,12 @@ class GradientCache:
         shared = (part for rows in self._shared.values() for pair in rows.values() for part in pair)
         return sum(pool[1:].nbytes for pool in pools) + sum(part.nbytes for part in shared)
 
+    def clear(self) -> None:
+        """Forget what was recorded; the memory is kept."""
+        for recorded in (self._slots, self._vectors, self._squared_norms, self._shared):
+            recorded.clear()
+        self._pool.free[:] = range(self._pool.n_slots, 0, -1)
+
     def has_shared(self, example: Example) -> bool:
         """Whether layers read something that is shared by all sentences. Such gradients are
         recorded and used for one sentence at a time; ``example`` is any source sentence.

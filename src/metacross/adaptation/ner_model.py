@@ -95,6 +95,16 @@ class NerModel:
         """Memory that the recorded gradients of source sentences take, in bytes."""
         return self._adapter.gradient_cache_bytes if self.parts.datastore is not None else 0
 
+    def clear_gradient_cache(self) -> None:
+        """Forget the recorded gradients of source sentences.
+
+        Recordings are reused, and their last bits depend on which sentences were recorded
+        together. After this call a prediction has the same bits as that of a model which was just
+        loaded.
+        """
+        if "_adapter" in self.__dict__:
+            self._adapter.clear_gradient_cache()
+
     @overload
     def predict(
         self, text: str, *, adapt: bool | None = None, language: str | None = None

@@ -49,6 +49,7 @@ class SentenceAdapter:
             else unsupported_reason(self._tagger, settings)
         )
         """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
+        self._first_fallback_reason = self.fallback_reason
         self._support_examples: dict[int, Example] = {}
 
     def change_datastore(self, datastore: Datastore) -> None:
@@ -60,6 +61,12 @@ class SentenceAdapter:
         if datastore.remembered[: len(before)] != before:
             self._support_examples.clear()
             self.__dict__.pop("_engine", None)
+
+    def clear_gradient_cache(self) -> None:
+        """Label the next sentences as if they were the first."""
+        self.fallback_reason = self._first_fallback_reason
+        if "_engine" in self.__dict__:
+            self._engine.gradient_cache.clear()
 
     @property
     def search_recall(self) -> float | None:

@@ -10,6 +10,7 @@ import typer
 
 import metacross
 from metacross.cli import output
+from metacross.cli.annotate import AnnotateCommand, annotate_command
 from metacross.cli.baselines import baselines_command
 from metacross.cli.card import card_command
 from metacross.cli.check import check_command
@@ -47,6 +48,7 @@ app.command("score")(score_command)
 app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
+app.command("annotate", cls=AnnotateCommand)(annotate_command)
 app.command("neighbors")(neighbors_command)
 app.command("fine-tune")(fine_tune_command)
 app.command("experiment")(experiment_command)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from metacross.cli import output
 from metacross.settings import parse_overrides
-from metacross.text.writing import json_record
 
 if TYPE_CHECKING:
     from metacross.adaptation.ner_model import NerModel
-    from metacross.adaptation.prediction import Neighbor
 
 
 class Engine(str, Enum):
@@ -69,16 +67,3 @@ def show_adaptation_notes(model: NerModel, engine: Engine) -> None:
         output.show_note(
             f"Neighbors were searched with faiss, which finds {recall} of the nearest."
         )
-
-
-def neighbors_json(neighbors: Iterable[Neighbor]) -> list[dict[str, Any]]:
-    """Neighbors as JSON: position, similarity, and the sentence."""
-    return [
-        {
-            "position": neighbor.position,
-            "similarity": round(neighbor.similarity, 6),
-            **({"remembered": neighbor.remembered} if neighbor.remembered else {}),
-            **json_record(neighbor.sentence),
-        }
-        for neighbor in neighbors
-    ]

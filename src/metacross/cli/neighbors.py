@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from metacross.cli import output
-from metacross.cli.model_options import DeviceOption, ModelArgument, load_model, neighbors_json
+from metacross.cli.model_options import DeviceOption, ModelArgument, load_model
 from metacross.cli.options import JsonOption, LanguageOption
 from metacross.errors import DataError
 from metacross.text.reading import unlabeled
@@ -32,6 +32,8 @@ def neighbors_command(
     ner_model = load_model(model, device=device, overrides=None)
     (neighbors,) = ner_model.neighbors([unlabeled(layout, language)], k=k)
     if as_json:
+        from metacross.adaptation.prediction_records import neighbors_json
+
         output.show_json(neighbors_json(neighbors))
         return
     for rank, neighbor in enumerate(neighbors, start=1):

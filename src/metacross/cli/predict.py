@@ -19,7 +19,6 @@ from metacross.cli.model_options import (
     ModelArgument,
     load_model,
     model_name,
-    neighbors_json,
     show_adaptation_notes,
 )
 from metacross.cli.options import EncodingOption, FormatOption, LanguageOption
@@ -27,7 +26,7 @@ from metacross.errors import DataError, SettingsError
 from metacross.text.formats import WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus, read_stream
 from metacross.text.sentence import Sentence
-from metacross.text.writing import item_pieces, json_record, write_atomically, write_items
+from metacross.text.writing import item_pieces, write_atomically, write_items
 
 if TYPE_CHECKING:
     from metacross.adaptation.prediction import SentencePrediction
@@ -89,10 +88,14 @@ def _write(
     predictions: Iterable[SentencePrediction], to: WritableFormat, output: Path | None, model: str
 ) -> None:
     """Write predictions as they come; a file appears when it is complete."""
+    from metacross.adaptation.prediction_records import prediction_record
     from metacross.adaptation.proposals import proposal_of
 
     if to is WritableFormat.JSONL:
-        pieces: Iterator[str] = (_json_line(prediction) for prediction in predictions)
+        pieces: Iterator[str] = (
+            json.dumps(prediction_record(prediction), ensure_ascii=False) + "\n"
+            for prediction in predictions
+        )
     else:
         proposals = (proposal_of(prediction, model=model) for prediction in predictions)
         if output is not None:
@@ -105,15 +108,3 @@ def _write(
     for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
-
-
-def _json_line(prediction: SentencePrediction) -> str:
-    sentence = prediction.labeled
-    record = json_record(sentence)
-    if sentence.layout is not None and sentence.origin is not None:
-        record |= {"line": sentence.origin.line, "start": sentence.origin.start}
-    for span, score in zip(record["spans"], prediction.scores, strict=True):
-        span["score"] = round(score, 4)
-    if prediction.neighbors:
-        record["neighbors"] = neighbors_json(prediction.neighbors)
-    return json.dumps(record, ensure_ascii=False) + "\n"

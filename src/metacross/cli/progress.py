@@ -16,6 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from metacross.cli.output import show_note
+from metacross.serving.bulk.annotate import AnnotateCallback
 from metacross.training.callbacks import Callback
 from metacross.training.loop import StepResult
 
@@ -92,3 +94,60 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task(what, total=total)
         yield lambda n_done: progress.update(task, completed=n_done)
+
+
+class BulkBar(AnnotateCallback):
+    """A bar over all units of an annotation, with speed and time left; a context manager."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not Console(stderr=True).is_terminal,
+            speed_estimate_period=600,
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> BulkBar:
+        self._progress.start()
+        self._task = self._progress.add_task("reading", total=None, speed="")
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._progress.stop()
+
+    def on_read(self, n_bytes: int) -> None:
+        """Show how much was read."""
+        if self._task is not None:
+            self._progress.update(self._task, speed=f"{n_bytes / 1e6:,.0f} MB")
+
+    def on_begin(self, n_done: int, n_units: int) -> None:
+        """Start the bar where the annotation resumes."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        if n_done:
+            self.on_note(f"Resuming after {n_done:,} of {n_units:,}.")
+        self._task = self._progress.add_task(
+            "annotating", total=n_units, completed=n_done, speed=""
+        )
+
+    def on_progress(self, n_done: float) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            a_second = self._progress.tasks[-1].speed
+            speed = f"{a_second:,.1f}/s" if a_second else ""
+            self._progress.update(self._task, completed=int(n_done), speed=speed)
+
+    def on_note(self, text: str) -> None:
+        """Print a note above the bar."""
+        if self._progress.disable:
+            show_note(text)
+        else:
+            self._progress.console.print(text, style="dim", markup=False, highlight=False)

@@ -22,7 +22,7 @@ from metacross.cli.options import LanguageOption
 from metacross.errors import SettingsError
 from metacross.text.formats import WritableFormat
 from metacross.text.reading import read_corpus
-from metacross.text.writing import item_pieces, json_record, write_atomically, write_items
+from metacross.text.writing import item_pieces, write_atomically, write_items
 
 if TYPE_CHECKING:
     from metacross.adaptation.selection import Selected
@@ -101,11 +101,7 @@ def _proposal(item: Selected, model: str, n: int) -> Proposal:
 
 
 def _json_line(item: Selected) -> str:
-    record = json_record(item.prediction.labeled)
-    origin = item.sentence.origin
-    if item.sentence.layout is not None and origin is not None:
-        record |= {"line": origin.line, "start": origin.start}
-    for span, score in zip(record["spans"], item.prediction.scores, strict=True):
-        span["score"] = round(score, 4)
-    ranked = {"rank": item.rank, "reasons": item.reasons, **record}
+    from metacross.adaptation.prediction_records import scored_record
+
+    ranked = {"rank": item.rank, "reasons": item.reasons, **scored_record(item.prediction)}
     return json.dumps(ranked, ensure_ascii=False) + "\n"

@@ -36,7 +36,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Dialect:
+class Dialect:
     """How a file writes its columns, detected in its first lines."""
 
     tabbed: bool
@@ -47,11 +47,18 @@ class _Dialect:
     comments: bool
 
     def split(self, line: str) -> list[str]:
+        """The fields of a line."""
         return _fields(line, tabbed=self.tabbed)
 
     def is_comment(self, line: str, *, inside_sentence: bool) -> bool:
+        """Whether a line is a comment."""
         allowed_here = self.numbered or not inside_sentence
         return self.comments and line.startswith("#") and allowed_here
+
+
+def detected_dialect(lines: Iterable[NumberedLine], source: str, columns: Columns) -> Dialect:
+    """Detect the dialect in the first lines of a file."""
+    return _dialect_of(list(_up_to_first_word(iter(lines))), source, columns)
 
 
 def sentences_from_columns(
@@ -60,12 +67,19 @@ def sentences_from_columns(
     """Yield the sentences of a column file. A blank or ``-DOCSTART-`` line ends a sentence."""
     lines = iter(lines)
     first_lines = list(_up_to_first_word(lines))
-    dialect = _detected_dialect(first_lines, source, columns)
+    dialect = _dialect_of(first_lines, source, columns)
+    yield from sentences_in_dialect(itertools.chain(first_lines, lines), source, dialect, log)
+
+
+def sentences_in_dialect(
+    lines: Iterable[NumberedLine], source: str, dialect: Dialect, log: ReadingLog
+) -> Iterator[Sentence]:
+    """Yield the sentences of lines that need not be the first ones of their file."""
     rows: list[_Row] = []
-    for number, line in itertools.chain(first_lines, lines):
+    for number, line in lines:
         if line.startswith(DOCUMENT_START):
             log.documents += 1
-        elif not _is_blank(line):
+        elif not is_blank(line):
             if not dialect.is_comment(line, inside_sentence=bool(rows)):
                 row = _row(line, number, source, dialect, log)
                 if row is not None:
@@ -85,7 +99,8 @@ def _fields(line: str, *, tabbed: bool) -> list[str]:
     return _BLANKS.split(line) if "\t" in line or "  " in line else line.split(" ")
 
 
-def _is_blank(line: str) -> bool:
+def is_blank(line: str) -> bool:
+    """Whether a line ends a sentence."""
     return "\t" not in line and not line.strip(" ")
 
 
@@ -93,16 +108,16 @@ def _up_to_first_word(lines: Iterator[NumberedLine]) -> Iterator[NumberedLine]:
     """The lines up to the first one that must be a word."""
     for number, line in lines:
         yield number, line
-        if not _is_blank(line) and not line.startswith(("#", DOCUMENT_START)):
+        if not is_blank(line) and not line.startswith(("#", DOCUMENT_START)):
             return
 
 
-def _detected_dialect(first_lines: list[NumberedLine], source: str, columns: Columns) -> _Dialect:
+def _dialect_of(first_lines: list[NumberedLine], source: str, columns: Columns) -> Dialect:
     """Detect the dialect in the lines up to the first word."""
-    content = [(n, line) for n, line in first_lines if not _is_blank(line)]
+    content = [(n, line) for n, line in first_lines if not is_blank(line)]
     content = [(n, line) for n, line in content if not line.startswith(DOCUMENT_START)]
     if not content:
-        return _Dialect(tabbed=False, n_columns=1, word=0, tag=None, numbered=False, comments=False)
+        return Dialect(tabbed=False, n_columns=1, word=0, tag=None, numbered=False, comments=False)
     number, line = content[-1]
     hash_lines = [line for _, line in content if line.startswith("#")]
     tabbed = "\t" in line
@@ -120,7 +135,7 @@ def _detected_dialect(first_lines: list[NumberedLine], source: str, columns: Col
     place = f"{source}:{number}"
     word = int(numbered) if columns.word is None else _position(columns.word, len(fields), place)
     tag = default_tag if columns.tag is None else _position(columns.tag, len(fields), place)
-    return _Dialect(tabbed, len(fields), word, tag, numbered, comments)
+    return Dialect(tabbed, len(fields), word, tag, numbered, comments)
 
 
 def _position(column: int, n_columns: int, place: str) -> int:
@@ -132,7 +147,7 @@ def _position(column: int, n_columns: int, place: str) -> int:
     return column % n_columns
 
 
-def _row(line: str, number: int, source: str, dialect: _Dialect, log: ReadingLog) -> _Row | None:
+def _row(line: str, number: int, source: str, dialect: Dialect, log: ReadingLog) -> _Row | None:
     """The word and tag of a line; None for multiword (``2-3``) and empty (``2.1``) tokens."""
     fields = dialect.split(line)
     place = f"{source}:{number}"

@@ -45,6 +45,29 @@ class WritableFormat(str, Enum):
         return self in (WritableFormat.LABEL_STUDIO, WritableFormat.ARGILLA)
 
 
+class BulkFormat(str, Enum):
+    """A format of which any part can be read without the parts before it."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    CONLL = "conll"
+    CONLLU = "conllu"
+    PARQUET = "parquet"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class BulkOutput(str, Enum):
+    """A format of annotated parts; also the suffix of their files."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+    def __str__(self) -> str:
+        return self.value
+
+
 JSON_TOOLS = frozenset({Format.LABEL_STUDIO, Format.DOCCANO, Format.PRODIGY, Format.ARGILLA})
 """Formats whose files are JSON, as one list or as lines."""
 

@@ -13,8 +13,8 @@ from metacross.text.word_splitting import split_text
 
 Record: TypeAlias = dict[str, Any]
 
-_TOKEN_KEYS = ("tokens", "words")
-_TAG_KEYS = ("tags", "ner_tags")
+TOKEN_KEYS = ("tokens", "words")
+TAG_KEYS = ("tags", "ner_tags")
 _SPAN_KEYS = ("spans", "entities", "label", "labels")
 
 
@@ -28,7 +28,7 @@ def sentence_from_record(
 ) -> Sentence | None:
     """The sentence of a JSON object; None if it has no words, which the log counts."""
     language = record.get("language", language)
-    tokens = _first_present(record, _TOKEN_KEYS)
+    tokens = _first_present(record, TOKEN_KEYS)
     if tokens is None and not isinstance(record.get("text"), str):
         keys = ", ".join(map(repr, record)) or "no keys"
         raise DataError(f"{origin}: expected 'tokens' or 'text', found {keys}"[:300])
@@ -39,7 +39,7 @@ def sentence_from_record(
         log.empty_sentences += 1
         return None
     layout = _layout(record, words, origin)
-    named_tags = _named_tags(_first_present(record, _TAG_KEYS), words, origin, tag_names)
+    named_tags = _named_tags(_first_present(record, TAG_KEYS), words, origin, tag_names)
     if named_tags is None:
         return Sentence(words, None, language, origin, layout)
     tags = tuple(log.checked_tag(tag, str(origin)) for tag in named_tags)
@@ -55,11 +55,11 @@ def _words(tokens: Any, origin: Origin) -> tuple[str, ...]:  # noqa: ANN401 - JS
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise DataError(f"{origin}: expected a list of words as 'tokens', found {tokens!r}"[:300])
     for token in tokens:
-        _check_encodable(token, origin)
+        check_encodable(token, origin)
     return tuple(tokens)
 
 
-def _check_encodable(text: str, origin: Origin) -> None:
+def check_encodable(text: str, origin: Origin) -> None:
     """Reject lone surrogates, which JSON can write as escapes but UTF-8 cannot encode."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"{origin}: expected Unicode text, found a lone surrogate in {text[:40]!r}")
@@ -106,7 +106,7 @@ def _from_text(
 ) -> Sentence | None:
     """Split the text into words, and also wherever an entity starts or ends."""
     text: str = record["text"]
-    _check_encodable(text, origin)
+    check_encodable(text, origin)
     annotations = _first_present(record, _SPAN_KEYS)
     layout = split_text(text, language)
     entities: list[tuple[int, int, str]] = []

@@ -75,13 +75,16 @@ def checked_encoding(encoding: str) -> None:
         ) from None
 
 
-def numbered_lines(stream: LineStream, source: str, encoding: str) -> Iterator[NumberedLine]:
-    """Yield (number, line), counted from 1, without line endings (LF or CRLF) and byte-order mark.
+def numbered_lines(
+    stream: LineStream, source: str, encoding: str, *, first: int = 1
+) -> Iterator[NumberedLine]:
+    """Yield (number, line), without line endings (LF or CRLF) and byte-order mark.
 
-    Only a line feed ends a line, so that a word can contain other control characters.
+    ``first`` is the number of the first line: 1, unless the stream begins inside a file. Only a
+    line feed ends a line, so that a word can contain other control characters.
     """
     checked_encoding(encoding)
-    number = 0
+    number = first - 1
     while raw_line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         line = _decoded(raw_line, f"{source}:{number}", encoding)

@@ -126,7 +126,7 @@ def read_stream(
         )
         return
     lines = numbered_lines(content, source, options.encoding)
-    format_, lines = _detected_format(lines, format_, sniffed_lines, options.columns)
+    format_, lines = detected_format(lines, format_, sniffed_lines, options.columns)
     if format_ is Format.CONLL:
         for sentence in sentences_from_columns(lines, source, options.columns, log):
             yield replace(sentence, language=language)
@@ -136,7 +136,7 @@ def read_stream(
         records = records_of_lines(lines, source)
         yield from _from_records(records, format_, source, log, language, options)
     else:
-        yield from _sentences_from_text(lines, source, language)
+        yield from sentences_from_text(lines, source, language)
 
 
 def _from_records(
@@ -204,7 +204,7 @@ def _sentences_of_folder(
         yield from sentences_from_brat(document, log, language=language, encoding=options.encoding)
 
 
-def _detected_format(
+def detected_format(
     lines: Iterator[NumberedLine], format_: Format | None, sniffed_lines: int, columns: Columns
 ) -> tuple[Format, Iterator[NumberedLine]]:
     """The format, and all lines, including those that were inspected."""
@@ -242,9 +242,10 @@ def sniffed_format(lines: list[str]) -> Format:
     return Format.CONLL if 2 * tagged > len(words) else Format.TEXT
 
 
-def _sentences_from_text(
+def sentences_from_text(
     lines: Iterable[NumberedLine], source: str, language: str | None
 ) -> Iterator[Sentence]:
+    """The sentences of lines of text."""
     for number, line in lines:
         for start, layout in sentence_layouts(line, language):
             yield unlabeled(layout, language, Origin(source, number, start))

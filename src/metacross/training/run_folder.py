@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock, Timeout
 
 from metacross.errors import RunError
 from metacross.settings import SettingsGroup
+from metacross.text.folder_lock import locked_folder
 from metacross.text.sentence import Corpus
 from metacross.text.writing import json_line, write_atomically
 from metacross.training.checkpoints import History
@@ -90,20 +90,12 @@ class RunFolder:
         """Hold the lock of the folder; refuse if another process trains in it. The lock ends with
         its process, however that ends.
         """
-        lock = FileLock(self.training / ".lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise RunError(
-                f"{self.folder}: another process is training here; wait for it, or choose another "
-                "folder"
-            ) from None
-        except NotImplementedError:  # a file system without locks
-            pass
-        try:
+        with locked_folder(
+            self.training,
+            f"{self.folder}: another process is training here; wait for it, or choose another "
+            "folder",
+        ):
             yield
-        finally:
-            lock.release()
 
     def finish(self, history: History) -> None:
         """Add the outcome to the record."""

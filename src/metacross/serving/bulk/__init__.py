@@ -1,0 +1,1 @@
+"""Annotates any amount of text, in parts, on several processes or machines."""
