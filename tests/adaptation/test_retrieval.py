@@ -31,12 +31,12 @@ def test_it_finds_what_brute_force_finds_whatever_the_blocks(seed, k, block):
     rng = np.random.default_rng(seed)
     sources = rng.standard_normal((40, 6)).astype(np.float32)
     queries = rng.standard_normal((9, 6)).astype(np.float32)
-    before = retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK
-    retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = block, block
+    before = retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK
+    retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK = block, block
     try:
         found = SentenceIndex(sources).nearest(queries, k=k)
     finally:
-        retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = before
+        retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK = before
     for query, own in zip(queries, found, strict=True):
         assert [n.position for n in own] == brute_force(sources, query, k)
         assert [n.similarity for n in own] == sorted((n.similarity for n in own), reverse=True)
@@ -128,15 +128,19 @@ def test_faiss_leaves_out_what_it_is_told_to():
     )
 
 
-def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
+def index_of(sources, **options):
+    return build_index(sources, RetrievalSettings(**options))
+
+
+def test_auto_is_exact_up_to_a_set_size_and_where_there_is_no_faiss(monkeypatch):
     sources = clustered(100)
-    assert isinstance(build_index(sources, "auto"), SentenceIndex)
-    assert isinstance(build_index(sources, "faiss"), ApproximateIndex)
-    monkeypatch.setattr(retrieval, "_MAX_EXACT", 99)
-    assert isinstance(build_index(sources, "auto"), ApproximateIndex)
-    assert isinstance(build_index(sources, "exact"), SentenceIndex)
+    assert isinstance(index_of(sources), SentenceIndex)
+    assert isinstance(index_of(sources, search="faiss"), ApproximateIndex)
+    assert isinstance(index_of(sources, faiss_above=100), SentenceIndex)
+    assert isinstance(index_of(sources, faiss_above=99), ApproximateIndex)
+    assert isinstance(index_of(sources, faiss_above=99, search="exact"), SentenceIndex)
     monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
-    assert isinstance(build_index(sources, "auto"), SentenceIndex)
+    assert isinstance(index_of(sources, faiss_above=99), SentenceIndex)
 
 
 def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
@@ -144,9 +148,9 @@ def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
     with pytest.raises(
         SettingsError, match=r"faiss is not installed: pip install 'metacross\[faiss\]'"
     ):
-        build_index(clustered(100), "faiss")
+        index_of(clustered(100), search="faiss")
 
 
 def test_the_exact_search_holds_no_copy_of_the_vectors():
     sources = clustered(100)
-    assert SentenceIndex(sources)._vectors.data_ptr() == sources.ctypes.data
+    assert SentenceIndex(sources)._vectors is sources

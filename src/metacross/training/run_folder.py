@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from metacross.errors import RunError
 from metacross.settings import SettingsGroup
 from metacross.text.sentence import Corpus
+from metacross.text.stored_sentences import StoredSentences
 from metacross.text.writing import json_line, write_atomically
 from metacross.training.checkpoints import History
 
@@ -29,6 +30,7 @@ _IRRELEVANT = {
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
     ("run", "frozen_cache_mb"),
+    ("run", "sentences_in_memory"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),
@@ -161,6 +163,8 @@ def package_versions() -> dict[str, str]:
 
 def corpus_digest(corpus: Corpus) -> str:
     """A digest of all words and entities of a corpus."""
+    if isinstance(corpus.sentences, StoredSentences):
+        return corpus.sentences.digest  # of the same lines
     digest = hashlib.sha256()
     for sentence in corpus:
         digest.update(json_line(sentence).encode())
