@@ -299,7 +299,7 @@ class RunSettings(SettingsGroup):
         500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
     )
     sentences_in_memory: int = Field(
-        100_000,
+        50_000,
         ge=0,
         description="source sentences above which corpus and vectors are read from files as they "
         "are needed",

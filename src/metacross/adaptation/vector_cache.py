@@ -54,7 +54,7 @@ def cached_vectors(
     try:
         mapped = opened_array(path)
         if mapped is None:
-            width = encoder.vectors(sentences[:1]).shape[1]
+            width = compute(0, 1).shape[1]
             plan = ArrayPlan("vectors", (len(sentences), width), rows_at_once=BLOCK)
             mapped = computed_array(path, plan, compute, progress)
     except OSError as problem:
