@@ -150,18 +150,14 @@ class JoinedIndex:
         """See :meth:`SentenceIndex.nearest`."""
         n_first, n_second = self._n_first, len(self._second)
         check_enough_sources(k, n_first + n_second, exclude)
-        in_first = [[p for p in positions if p < n_first] for positions in exclude]
-        in_second = [[p - n_first for p in positions if p >= n_first] for positions in exclude]
-        k_first = min(k, n_first - max(map(len, in_first), default=0))
-        k_second = min(k, n_second - max(map(len, in_second), default=0))
-        first = self._first.nearest(vectors, k=k_first, exclude=in_first)
-        second = self._second.nearest(vectors, k=k_second, exclude=in_second)
+        wanted = k + max(map(len, exclude), default=0)
+        first = self._first.nearest(vectors, k=min(wanted, n_first))
+        second = self._second.nearest(vectors, k=min(wanted, n_second))
         rows = []
-        for matches, others in zip(first, second, strict=True):
-            shifted = [Match(n_first + match.position, match.similarity) for match in others]
-            rows.append(_best([*matches, *shifted], k))
+        for row, (matches, others) in enumerate(zip(first, second, strict=True)):
+            excluded = exclude[row] if exclude else ()
+            shifted = (Match(n_first + match.position, match.similarity) for match in others)
+            joined = [m for m in (*matches, *shifted) if m.position not in excluded]
+            joined.sort(key=lambda match: (-match.similarity, match.position))
+            rows.append(tuple(joined[:k]))
         return rows
-
-
-def _best(matches: list[Match], k: int) -> tuple[Match, ...]:
-    return tuple(sorted(matches, key=lambda match: (-match.similarity, match.position))[:k])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 
-_RESIDENT_BYTES = 2**26
+_RESIDENT_BYTES = 2**24
 """Pages that a map may keep in memory before they are given back."""
 _FAULT_BYTES = 2**16  # what one access makes resident at least
 

@@ -27,7 +27,7 @@ from metacross.text.sentence import (
 )
 from metacross.text.writing import json_line
 
-_BLOCK = 2**24  # bytes that are searched for line ends at once
+_BLOCK = 2**20  # bytes that are searched for line ends at once
 _RECENT = 1_024  # decoded sentences that are kept
 
 
@@ -124,7 +124,9 @@ def stored(sentences: Iterable[Sentence], folder: Path) -> StoredSentences:
         path = folder / f"{digest.hexdigest()}.jsonl"
         temporary.replace(path)
     except OSError as problem:
-        raise DataError(f"{folder}: cannot be written: {problem.strerror}") from problem
+        raise DataError(
+            f"{folder}: cannot be written: {problem.strerror}; METACROSS_CACHE names another folder"
+        ) from problem
     finally:
         discard(temporary)
     return StoredSentences(path, counter.counts)
