@@ -298,11 +298,11 @@ class RunSettings(SettingsGroup):
     frozen_cache_mb: int = Field(
         500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
     )
-    sentences_in_memory: int = Field(
+    mmap_above: int = Field(
         50_000,
         ge=0,
-        description="source sentences above which corpus and vectors are read from files as they "
-        "are needed",
+        description="source sentences above which corpus and vectors are memory-mapped files "
+        "instead of in memory",
     )
 
 

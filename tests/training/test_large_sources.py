@@ -23,7 +23,7 @@ FILES = (
     "pretrained.safetensors",
 )
 TESTS = tiny.corpus(12, seed=6)
-ALL_IN_FILES = {"run": {"sentences_in_memory": 0}}
+ALL_IN_FILES = {"run": {"mmap_above": 0}}
 
 
 class Preparations(Callback):
@@ -40,9 +40,7 @@ def test_a_training_on_a_stored_source_gives_the_same_model(encoders, tmp_path, 
     write_corpus(tiny.corpus(15, seed=1), tmp_path / "dev.conll")
     models, preparations = {}, {}
     for limit in (0, 30):
-        recipe = load_settings(
-            "paper", [*tiny.FAST, *overrides, f"run.sentences_in_memory={limit}"]
-        )
+        recipe = load_settings("paper", [*tiny.FAST, *overrides, f"run.mmap_above={limit}"])
         preparations[limit] = Preparations()
         models[limit] = metacross.train(
             tmp_path / "source.conll",
@@ -78,7 +76,7 @@ def test_a_model_read_from_its_files_predicts_the_same(trained_folder, folder):
 
 def test_a_model_read_from_its_files_is_saved_to_the_same_files(trained_folder, tmp_path):
     for limit in (0, 1_000):
-        model = metacross.load(trained_folder, device="cpu", run={"sentences_in_memory": limit})
+        model = metacross.load(trained_folder, device="cpu", run={"mmap_above": limit})
         model.save(tmp_path / str(limit))
     for name in FILES:
         assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1000" / name).read_bytes()
@@ -107,7 +105,7 @@ def test_it_remembers_and_forgets_as_one_in_memory(trained_folder, tmp_path, mon
     for limit in (0, 1_000):
         folder = tmp_path / str(limit)
         shutil.copytree(trained_folder, folder)
-        options = {"run": {"sentences_in_memory": limit}, "retrieval": {"search": search}}
+        options = {"run": {"mmap_above": limit}, "retrieval": {"search": search}}
         model = metacross.load(folder, device="cpu", **options)
         model.neighbors(TESTS.sentences)
         (remembered,) = model.remember(TESTS.sentences[:1], save=True)
@@ -124,7 +122,7 @@ def test_it_remembers_and_forgets_as_one_in_memory(trained_folder, tmp_path, mon
 def test_a_cache_that_cannot_be_written_is_said(encoders, tmp_path, monkeypatch):
     write_corpus(tiny.corpus(30), tmp_path / "source.conll")
     (tmp_path / "file").write_text("")
-    recipe = load_settings("paper", [*tiny.FAST, "run.sentences_in_memory=0"])
+    recipe = load_settings("paper", [*tiny.FAST, "run.mmap_above=0"])
 
     def train(source):
         metacross.train(source, dev=tiny.corpus(9), encoder=encoders["bert"], recipe=recipe)

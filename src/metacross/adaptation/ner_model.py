@@ -43,7 +43,7 @@ _CHANGEABLE = (
     "retrieval.faiss_above",
     "encoder.words",
     "run.gradient_cache_mb",
-    "run.sentences_in_memory",
+    "run.mmap_above",
 )
 
 

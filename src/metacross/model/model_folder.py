@@ -341,8 +341,8 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSO
 
 
 def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
-    source = _source(folder / SOURCE, settings.run.sentences_in_memory)
-    vectors = _vectors(folder / _VECTORS, settings.run.sentences_in_memory)
+    source = _source(folder / SOURCE, settings.run.mmap_above)
+    vectors = _vectors(folder / _VECTORS, settings.run.mmap_above)
     if len(vectors) != len(source):
         raise ModelError(
             f"{folder}: expected a vector for each of {len(source):,} source sentences, "

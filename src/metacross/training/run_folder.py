@@ -30,7 +30,7 @@ _IRRELEVANT = {
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
     ("run", "frozen_cache_mb"),
-    ("run", "sentences_in_memory"),
+    ("run", "mmap_above"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),

@@ -84,7 +84,7 @@ def train(
     if encoder is not None:
         settings = settings_with(settings, {"encoder": {"name": encoder}})
     source = with_target_casing(
-        _relabeled(source, settings, max_in_memory=settings.run.sentences_in_memory), settings
+        _relabeled(source, settings, max_in_memory=settings.run.mmap_above), settings
     )
     dev = _relabeled(dev, settings)
     with ExitStack() as stack:
@@ -354,7 +354,7 @@ def new_datastore(
         source.sentences,
         windows=windows,
         progress=progress,
-        max_in_memory=settings.run.sentences_in_memory,
+        max_in_memory=settings.run.mmap_above,
     )
     return Datastore(source, vectors, encoder, pretrained, outside)
 
