@@ -26,9 +26,10 @@ def _work(kind: str, size: str, n_sentences: int) -> None:
     if kind in ("exact", "faiss"):
         from benchmarks.retrieval import synthetic_vectors
         from metacross.adaptation.retrieval import build_index
+        from metacross.settings import RetrievalSettings
 
         vectors = synthetic_vectors(n_sentences, seed=1)
-        index = build_index(vectors, "exact" if kind == "exact" else "faiss")
+        index = build_index(vectors, RetrievalSettings(search=kind))
         index.nearest(synthetic_vectors(1_000, seed=2), k=2)
         return
     from benchmarks.sizes import foreign_sentences, new_model

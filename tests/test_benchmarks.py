@@ -17,6 +17,29 @@ def test_results_md_is_rendered_from_results_json(monkeypatch):
     assert (ROOT / "benchmarks" / "results.md").read_text(encoding="utf-8") == as_markdown(results)
 
 
+def test_the_table_of_source_sizes_is_rendered_from_its_results(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import source_size
+
+    table = source_size.as_markdown(json.loads(source_size.RESULTS.read_text(encoding="utf-8")))
+    page = source_size.PAGE.read_text(encoding="utf-8")
+    assert (
+        page.partition(source_size.BEGIN)[2].partition(source_size.END)[0].strip() == table.strip()
+    )
+
+
+def test_varied_sentences_are_labeled_repeatable_and_mostly_different(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.synthetic_source import varied_sentences
+
+    sentences = list(varied_sentences(500, seed=3))
+    assert sentences == list(varied_sentences(500, seed=3))
+    assert sentences != list(varied_sentences(500, seed=4))
+    assert len({sentence.words for sentence in sentences}) > 450
+    labels = {span.label for sentence in sentences for span in sentence.spans}
+    assert labels == {"LOC", "MISC", "ORG", "PER"}
+
+
 def test_ratios_are_computed_within_repeats(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks.measuring import summary

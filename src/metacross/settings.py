@@ -89,7 +89,12 @@ class RetrievalSettings(SettingsGroup):
         description="another encoder for the sentence vectors; null: the tagger's, as pre-trained",
     )
     search: Literal["auto", "exact", "faiss"] = Field(
-        "auto", description="neighbor search; auto: faiss above a million source sentences"
+        "auto",
+        description="neighbor search; auto: exact up to retrieval.faiss_above source sentences, "
+        "faiss above if it is installed",
+    )
+    faiss_above: int = Field(
+        1_000_000, ge=0, description="source sentences above which retrieval.search=auto is faiss"
     )
     skip_nearest: int = Field(
         0, ge=0, description="number of nearest neighbors that a foreign sentence skips"
@@ -307,6 +312,12 @@ class RunSettings(SettingsGroup):
     )
     frozen_cache_mb: int = Field(
         500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
+    )
+    mmap_above: int = Field(
+        50_000,
+        ge=0,
+        description="source sentences above which corpus and vectors are memory-mapped files "
+        "instead of in memory",
     )
 
 

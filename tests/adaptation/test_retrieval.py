@@ -1,5 +1,6 @@
 """Retrieval against brute force."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from metacross.adaptation import retrieval
 from metacross.adaptation.approximate_retrieval import ApproximateIndex
-from metacross.adaptation.retrieval import SentenceIndex, build_index
+from metacross.adaptation.retrieval import JoinedIndex, SentenceIndex, build_index
 from metacross.errors import SettingsError
+from metacross.model.array_file import MappedArray, write_array
 from metacross.settings import RetrievalSettings
 from metacross.training.tasks import pseudo_tasks
 
@@ -31,12 +33,12 @@ def test_it_finds_what_brute_force_finds_whatever_the_blocks(seed, k, block):
     rng = np.random.default_rng(seed)
     sources = rng.standard_normal((40, 6)).astype(np.float32)
     queries = rng.standard_normal((9, 6)).astype(np.float32)
-    before = retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK
-    retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = block, block
+    before = retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK
+    retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK = block, block
     try:
         found = SentenceIndex(sources).nearest(queries, k=k)
     finally:
-        retrieval._QUERY_BLOCK, retrieval._SOURCE_BLOCK = before
+        retrieval.QUERY_BLOCK, retrieval._SOURCE_BLOCK = before
     for query, own in zip(queries, found, strict=True):
         assert [n.position for n in own] == brute_force(sources, query, k)
         assert [n.similarity for n in own] == sorted((n.similarity for n in own), reverse=True)
@@ -128,15 +130,19 @@ def test_faiss_leaves_out_what_it_is_told_to():
     )
 
 
-def test_auto_is_exact_up_to_a_million_and_where_there_is_no_faiss(monkeypatch):
+def index_of(sources, **options):
+    return build_index(sources, RetrievalSettings(**options))
+
+
+def test_auto_is_exact_up_to_a_set_size_and_where_there_is_no_faiss(monkeypatch):
     sources = clustered(100)
-    assert isinstance(build_index(sources, "auto"), SentenceIndex)
-    assert isinstance(build_index(sources, "faiss"), ApproximateIndex)
-    monkeypatch.setattr(retrieval, "_MAX_EXACT", 99)
-    assert isinstance(build_index(sources, "auto"), ApproximateIndex)
-    assert isinstance(build_index(sources, "exact"), SentenceIndex)
+    assert isinstance(index_of(sources), SentenceIndex)
+    assert isinstance(index_of(sources, search="faiss"), ApproximateIndex)
+    assert isinstance(index_of(sources, faiss_above=100), SentenceIndex)
+    assert isinstance(index_of(sources, faiss_above=99), ApproximateIndex)
+    assert isinstance(index_of(sources, faiss_above=99, search="exact"), SentenceIndex)
     monkeypatch.setattr(retrieval, "find_spec", lambda _name: None)
-    assert isinstance(build_index(sources, "auto"), SentenceIndex)
+    assert isinstance(index_of(sources, faiss_above=99), SentenceIndex)
 
 
 def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
@@ -144,9 +150,98 @@ def test_faiss_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
     with pytest.raises(
         SettingsError, match=r"faiss is not installed: pip install 'metacross\[faiss\]'"
     ):
-        build_index(clustered(100), "faiss")
+        index_of(clustered(100), search="faiss")
 
 
 def test_the_exact_search_holds_no_copy_of_the_vectors():
     sources = clustered(100)
-    assert SentenceIndex(sources)._vectors.data_ptr() == sources.ctypes.data
+    assert SentenceIndex(sources)._vectors is sources
+
+
+AXES = np.concatenate([np.eye(4), -np.eye(4)]).astype(np.float32)  # exact similarities
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.integers(0, 7), min_size=6, max_size=40),
+    st.integers(1, 4),
+    st.sampled_from([1, 3, 8]),
+    st.booleans(),
+)
+def test_equals_across_blocks_come_in_order_as_in_brute_force(axes, k, block, excludes_itself):
+    sources = AXES[axes] * np.float32(2) ** (np.arange(len(axes)) % 3)[:, None].astype(np.float32)
+    exclude = [(i,) for i in range(len(axes))] if excludes_itself else ()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retrieval, "QUERY_BLOCK", block)
+        patch.setattr(retrieval, "_SOURCE_BLOCK", block)
+        found = SentenceIndex(sources).nearest(sources, k=k, exclude=exclude)
+    for position, matches in enumerate(found):
+        wanted = brute_force(sources, sources[position], k, exclude[position] if exclude else ())
+        assert [match.position for match in matches] == wanted
+
+
+def mapped(vectors, folder):
+    write_array(folder / "vectors.safetensors", "vectors", vectors)
+    return MappedArray(folder / "vectors.safetensors")
+
+
+@pytest.mark.parametrize("index", [SentenceIndex, ApproximateIndex])
+def test_vectors_in_a_file_are_searched_as_those_in_memory(tmp_path, index):
+    sources, queries = clustered(3_000), clustered(50, seed=1)
+    in_file = index(mapped(sources, tmp_path)).nearest(queries, k=3)
+    assert in_file == index(sources).nearest(queries, k=3)
+
+
+def test_two_joined_indexes_are_searched_as_one():
+    sources, queries = clustered(60), clustered(60, seed=1)
+    exclude = [(i, 55) for i in range(60)]
+    for n_first in (1, 40, 57):
+        parts = SentenceIndex(sources[:n_first]), SentenceIndex(sources[n_first:])
+        joined = JoinedIndex(parts[0], n_first, parts[1])
+        for options in ({"k": 5}, {"k": 2, "exclude": exclude}):
+            found = joined.nearest(queries, **options)
+            wanted = SentenceIndex(sources).nearest(queries, **options)
+            assert [[m.position for m in own] for own in found] == [
+                [m.position for m in own] for own in wanted
+            ]
+
+
+MEMORY = """
+import subprocess
+import sys
+from pathlib import Path
+import numpy as np
+import torch
+from metacross.adaptation.retrieval import SentenceIndex
+from metacross.model.array_file import ArrayPlan, MappedArray, computed_array
+
+def peak():
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+n, path = 400_000, Path(sys.argv[1])
+def some(start, end):
+    return np.random.default_rng(start).standard_normal((end - start, 256), dtype=np.float32)
+
+vectors = computed_array(path, ArrayPlan("vectors", (n, 256), rows_at_once=8_192), some)
+if sys.argv[2] == "in memory":
+    vectors = vectors[:]
+SentenceIndex(np.zeros((2, 256), np.float32)).nearest(some(0, 8), k=1)  # torch is awake
+before = peak()
+(match,) = SentenceIndex(vectors).nearest(vectors[[n - 1]], k=1)
+assert match[0].position == n - 1
+print(before, peak())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_search_does_not_read_the_vectors_into_memory(tmp_path):
+    peaks = {}
+    for kind in ("in a file", "in memory"):
+        command = [sys.executable, "-c", MEMORY, str(tmp_path / "v.safetensors"), kind]
+        output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+        peaks[kind] = [float(number) for number in output.split()]
+    megabytes = 400_000 * 256 * 4 / 2**20
+    assert peaks["in memory"][1] - peaks["in a file"][1] > 0.6 * megabytes
+    assert peaks["in a file"][1] - peaks["in a file"][0] < 0.3 * megabytes

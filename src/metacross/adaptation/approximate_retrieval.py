@@ -9,11 +9,13 @@ import numpy as np
 
 from metacross.adaptation.retrieval import Match, SentenceIndex, check_enough_sources
 from metacross.errors import SettingsError
+from metacross.model.array_file import Array
 from metacross.model.sentence_encoder import Vectors
 
 _TARGET_RECALL = 0.98
 _N_PROBES = 200  # sentences on which recall is measured
 _VECTORS_PER_CELL = 64  # sample on which the cells are trained
+_ADDED_AT_ONCE = 16_384
 _CANDIDATES = 4  # per neighbor; they are ranked by exact similarity
 
 
@@ -23,7 +25,7 @@ class ApproximateIndex:
     Matches have their exact similarity.
     """
 
-    def __init__(self, vectors: Vectors, *, seed: int = 0) -> None:
+    def __init__(self, vectors: Array, *, seed: int = 0) -> None:
         try:
             import faiss
         except ImportError:
@@ -43,8 +45,8 @@ class ApproximateIndex:
         n_trained = min(len(vectors), _VECTORS_PER_CELL * n_cells)
         chosen = np.sort(rng.choice(len(vectors), n_trained, replace=False))
         self._faiss.train(_normalized(vectors[chosen]))
-        for start in range(0, len(vectors), 65_536):
-            self._faiss.add(_normalized(vectors[start : start + 65_536]))
+        for start in range(0, len(vectors), _ADDED_AT_ONCE):
+            self._faiss.add(_normalized(vectors[start : start + _ADDED_AT_ONCE]))
         self.recall: float | None = self._widen(
             n_cells, np.sort(rng.choice(len(vectors), min(_N_PROBES, len(vectors))))
         )

@@ -45,7 +45,7 @@ def find_suspects(
     labels. Labels that the model does not know are not looked at.
     """
     known = [s for s in sentences if s.labeled and _labels(s) <= {*model.labels}]
-    own = _own_words(model)
+    own = _own_words(model, {sentence.words for sentence in known})
     predictions = _predictions(model, [s for s in known if s.words not in own], None)
     predictions += _predictions(model, [s for s in known if s.words in own], False)
     by_sentence = {id(prediction.sentence): prediction for prediction in predictions}
@@ -60,12 +60,14 @@ def _labels(sentence: Sentence) -> set[str]:
     return {span.label for span in sentence.spans or ()}
 
 
-def _own_words(model: NerModel) -> set[tuple[str, ...]]:
+def _own_words(model: NerModel, wanted: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """The words of those sentences that the model itself holds."""
     datastore = model.parts.datastore
     if datastore is None:
         return set()
-    remembered = (item.sentence.words for item in datastore.remembered)
-    return {*(sentence.words for sentence in datastore.source), *remembered}
+    remembered = {item.sentence.words for item in datastore.remembered}
+    source = {sentence.words for sentence in datastore.source if sentence.words in wanted}
+    return source | remembered
 
 
 def _predictions(

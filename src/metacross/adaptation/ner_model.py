@@ -40,8 +40,10 @@ _CHANGEABLE = (
     "retrieval.neighbors",
     "retrieval.skip_nearest",
     "retrieval.search",
+    "retrieval.faiss_above",
     "encoder.words",
     "run.gradient_cache_mb",
+    "run.mmap_above",
 )
 
 

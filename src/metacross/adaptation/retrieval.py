@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from metacross.errors import SettingsError
+from metacross.model.array_file import Array
 from metacross.model.sentence_encoder import Vectors
+from metacross.settings import RetrievalSettings
 
-_QUERY_BLOCK, _SOURCE_BLOCK = 1_024, 16_384  # similarities held at once: 64 MiB
-_MAX_EXACT = 1_000_000  # source sentences
+QUERY_BLOCK = 1_024
+"""Sentences whose neighbors are searched together."""
+_SOURCE_BLOCK = 16_384  # 1,024 * 16,384 similarities held at once: 64 MiB
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,12 +41,15 @@ class Index(Protocol):
 
 
 class SentenceIndex:
-    """Exact search in blocks; holds neither all similarities nor a copy of the vectors."""
+    """Exact search in blocks; holds neither all similarities nor a copy of the vectors.
+
+    *Shape:* vectors (sources, width).
+    """
 
     recall: float | None = None
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = torch.as_tensor(vectors, dtype=torch.float32)
+    def __init__(self, vectors: Array) -> None:
+        self._vectors = vectors
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -62,9 +68,9 @@ class SentenceIndex:
         check_enough_sources(k, len(self), exclude)
         queries = _normalized(vectors)
         matches: list[tuple[Match, ...]] = []
-        for start in range(0, len(queries), _QUERY_BLOCK):
-            block = queries[start : start + _QUERY_BLOCK]
-            matches += self._nearest_of_block(block, k, exclude[start : start + _QUERY_BLOCK])
+        for start in range(0, len(queries), QUERY_BLOCK):
+            block = queries[start : start + QUERY_BLOCK]
+            matches += self._nearest_of_block(block, k, exclude[start : start + QUERY_BLOCK])
         return matches
 
     def _nearest_of_block(
@@ -115,14 +121,43 @@ def _normalized(vectors: Vectors | Tensor) -> Tensor:
     return functional.normalize(tensor, dim=1)
 
 
-def build_index(vectors: Vectors, search: Literal["auto", "exact", "faiss"]) -> Index:
-    """The index for these vectors. ``auto`` is exact if faiss is not installed."""
-    if search == "exact" or (search == "auto" and not _faiss_pays(len(vectors))):
+def searches_exactly(n_vectors: int, settings: RetrievalSettings) -> bool:
+    """Whether the search among so many vectors is exact. ``auto`` is if faiss is not installed."""
+    if settings.search == "auto":
+        return n_vectors <= settings.faiss_above or find_spec("faiss") is None
+    return settings.search == "exact"
+
+
+def build_index(vectors: Array, settings: RetrievalSettings) -> Index:
+    """The index for these vectors."""
+    if searches_exactly(len(vectors), settings):
         return SentenceIndex(vectors)
     from metacross.adaptation.approximate_retrieval import ApproximateIndex
 
     return ApproximateIndex(vectors)
 
 
-def _faiss_pays(n_vectors: int) -> bool:
-    return n_vectors > _MAX_EXACT and find_spec("faiss") is not None
+class JoinedIndex:
+    """Searches two indexes; positions of the second follow those of the first."""
+
+    def __init__(self, first: Index, n_first: int, second: SentenceIndex) -> None:
+        self._first, self._n_first, self._second = first, n_first, second
+        self.recall = first.recall
+
+    def nearest(
+        self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Match, ...]]:
+        """See :meth:`SentenceIndex.nearest`."""
+        n_first, n_second = self._n_first, len(self._second)
+        check_enough_sources(k, n_first + n_second, exclude)
+        wanted = k + max(map(len, exclude), default=0)
+        first = self._first.nearest(vectors, k=min(wanted, n_first))
+        second = self._second.nearest(vectors, k=min(wanted, n_second))
+        rows = []
+        for row, (matches, others) in enumerate(zip(first, second, strict=True)):
+            excluded = exclude[row] if exclude else ()
+            shifted = (Match(n_first + match.position, match.similarity) for match in others)
+            joined = [m for m in (*matches, *shifted) if m.position not in excluded]
+            joined.sort(key=lambda match: (-match.similarity, match.position))
+            rows.append(tuple(joined[:k]))
+        return rows

@@ -18,7 +18,13 @@ from metacross.adaptation.prediction import (
     SentencePrediction,
     prediction_from_logits,
 )
-from metacross.adaptation.retrieval import Index, build_index
+from metacross.adaptation.retrieval import (
+    Index,
+    JoinedIndex,
+    SentenceIndex,
+    build_index,
+    searches_exactly,
+)
 from metacross.adaptation.textbook import adapted, dropout
 from metacross.model.devices import seeded
 from metacross.model.model_folder import Datastore
@@ -29,6 +35,7 @@ from metacross.text.sentence import Sentence
 
 EngineName: TypeAlias = Literal["fast", "textbook"]
 Progress: TypeAlias = Callable[[int], None]
+_SUPPORT_EXAMPLES = 20_000  # tokenized source sentences that are kept
 
 
 class SentenceAdapter:
@@ -142,7 +149,18 @@ class SentenceAdapter:
 
     @cached_property
     def _index(self) -> Index:
-        return build_index(self._datastore.all_vectors, self._settings.retrieval.search)
+        datastore, retrieval = self._datastore, self._settings.retrieval
+        if searches_exactly(len(datastore.all_vectors), retrieval):
+            return SentenceIndex(datastore.all_vectors)
+        if not datastore.remembered:
+            return self._source_index
+        remembered = SentenceIndex(datastore.remembered_vectors)
+        return JoinedIndex(self._source_index, len(datastore.vectors), remembered)
+
+    @cached_property
+    def _source_index(self) -> Index:
+        """Kept when other sentences are remembered: faiss takes minutes to build it."""
+        return build_index(self._datastore.vectors, self._settings.retrieval)
 
     @cached_property
     def _engine(self) -> FastEngine:
@@ -201,5 +219,7 @@ class SentenceAdapter:
     def _support_example(self, neighbor: Neighbor) -> Example:
         if neighbor.position not in self._support_examples:
             (example,) = self._tagger.examples([neighbor.sentence])
+            if len(self._support_examples) >= _SUPPORT_EXAMPLES:
+                self._support_examples.pop(next(iter(self._support_examples)))
             self._support_examples[neighbor.position] = example
         return self._support_examples[neighbor.position]

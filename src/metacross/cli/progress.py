@@ -44,6 +44,8 @@ class TrainingBar(Callback):
 
     def on_prepare(self, what: str, n_done: int, n_total: int) -> None:
         """Show a bar until the preparation is done."""
+        if self._preparation is None and n_done == n_total:
+            return
         if self._preparation is None:
             self._progress.start()
             self._preparation = self._progress.add_task(what, total=n_total, loss="", speed="")

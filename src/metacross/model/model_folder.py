@@ -14,9 +14,10 @@ import numpy as np
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, from_numpy
+from torch import Tensor
 
 from metacross.errors import ModelError
+from metacross.model.array_file import Array, MappedArray, StackedArray, write_array
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.encoder import (
     Encoder,
@@ -40,6 +41,7 @@ from metacross.model.training_facts import TrainingFacts, facts_from_json
 from metacross.settings import Settings, validated
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus, Sentence
+from metacross.text.stored_sentences import StoredSentences, count_lines
 from metacross.text.tags import TagSet
 from metacross.text.word_grouping import WordGrouper
 from metacross.text.writing import write_corpus
@@ -67,18 +69,24 @@ class Datastore:
     """
 
     source: Corpus
-    vectors: Vectors
+    vectors: Vectors | MappedArray
     sentence_encoder: SentenceEncoder
     pretrained: Mapping[str, Tensor] | None
     outside: Encoder | None
     remembered: tuple[Remembered, ...] = ()
 
     @property
-    def all_vectors(self) -> Vectors:
+    def all_vectors(self) -> Array:
         """The vectors of source and remembered sentences. *Shape:* (sentences, width)."""
         if not self.remembered:
             return self.vectors
-        return np.concatenate([self.vectors, [r.vector for r in self.remembered]])
+        return StackedArray(self.vectors, self.remembered_vectors)
+
+    @property
+    def remembered_vectors(self) -> Vectors:
+        """The vectors of remembered sentences. *Shape:* (sentences, width)."""
+        width = self.vectors.shape[1]
+        return np.array([r.vector for r in self.remembered], np.float32).reshape(-1, width)
 
     def sentence_at(self, position: int) -> tuple[Sentence, str | None]:
         """A sentence, and its id if it is remembered; None if it is a source sentence."""
@@ -158,15 +166,23 @@ def _write_parts(parts: ModelParts, folder: Path) -> None:
     datastore = parts.datastore
     if datastore is None:
         return
-    write_corpus(datastore.source, folder / SOURCE)
-    save_file({"vectors": from_numpy(datastore.vectors)}, folder / _VECTORS)
-    write_remembered(folder, datastore.remembered, vectors_digest(datastore.vectors))
+    _write_source(datastore.source, folder / SOURCE)
+    write_array(folder / _VECTORS, "vectors", datastore.vectors)
+    if datastore.remembered:
+        write_remembered(folder, datastore.remembered, vectors_digest(datastore.vectors))
     if datastore.pretrained is not None:
         save_file(dict(datastore.pretrained), folder / _PRETRAINED)
     if datastore.outside is not None:
         save_network(
             datastore.outside.network, datastore.outside.tokenizer, folder / _SENTENCE_ENCODER
         )
+
+
+def _write_source(source: Corpus, path: Path) -> None:
+    if isinstance(source.sentences, StoredSentences):
+        shutil.copyfile(source.sentences.path, path)
+    else:
+        write_corpus(source, path)
 
 
 def _write_card(parts: ModelParts, folder: Path, unfinished: Path) -> None:
@@ -325,14 +341,16 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSO
 
 
 def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
-    source = read_corpus(folder / SOURCE)
-    vectors: Vectors = _tensors(folder / _VECTORS)["vectors"].numpy()
+    source = _source(folder / SOURCE, settings.run.mmap_above)
+    vectors = _vectors(folder / _VECTORS, settings.run.mmap_above)
     if len(vectors) != len(source):
         raise ModelError(
             f"{folder}: expected a vector for each of {len(source):,} source sentences, "
             f"found {len(vectors):,}"
         )
-    remembered = read_remembered(folder, vectors_digest(vectors))
+    remembered: tuple[Remembered, ...] = ()
+    if (folder / REMEMBERED).exists():
+        remembered = read_remembered(folder, vectors_digest(vectors))
     if settings.retrieval.encoder is None:
         pretrained = _tensors(folder / _PRETRAINED)
         _check_names(pretrained, tagger, folder)
@@ -341,6 +359,25 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
     outside = load_encoder(str(folder / _SENTENCE_ENCODER))
     encoder = outside_encoder(outside, settings, tagger)
     return Datastore(source, vectors, encoder, None, outside, remembered)
+
+
+def _source(path: Path, max_in_memory: int) -> Corpus:
+    """The source sentences, in memory unless they are too many."""
+    try:
+        if count_lines(path) > max_in_memory:
+            return Corpus(StoredSentences(path), source=str(path))
+    except OSError as problem:
+        raise ModelError(f"{path}: cannot be read: {problem.strerror}") from problem
+    return read_corpus(path)
+
+
+def _vectors(path: Path, max_in_memory: int) -> Vectors | MappedArray:
+    """The vectors of the source sentences, in memory unless they are too many."""
+    try:
+        mapped = MappedArray(path)
+    except (OSError, ValueError) as problem:
+        raise ModelError(f"{path}: cannot be read as safetensors: {problem}") from problem
+    return mapped if len(mapped) > max_in_memory else mapped[:]
 
 
 def pretrained_encoder(

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from metacross.errors import DataError, ModelError
+from metacross.model.array_file import MappedArray, rows_digest
 from metacross.text.atomic_files import atomic_path, discard
 from metacross.text.jsonl import sentence_from_record
 from metacross.text.reading_log import ReadingLog
@@ -63,10 +64,11 @@ def sentence_id(sentence: Sentence) -> str:
     return hashlib.sha256(words).hexdigest()[:_ID_DIGITS]
 
 
-def vectors_digest(source_vectors: NDArray[np.float32]) -> str:
+def vectors_digest(source_vectors: NDArray[np.float32] | MappedArray) -> str:
     """Tells whether remembered vectors belong to a model: they were made by the same encoder."""
-    content = np.ascontiguousarray(source_vectors, dtype=_VECTOR_TYPE).tobytes()
-    return hashlib.sha256(content).hexdigest()[:16]
+    if isinstance(source_vectors, MappedArray):
+        return source_vectors.digest[:16]
+    return rows_digest(source_vectors)[:16]
 
 
 def joined(before: Iterable[Remembered], new: Iterable[Remembered]) -> tuple[Remembered, ...]:

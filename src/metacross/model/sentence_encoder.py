@@ -67,12 +67,16 @@ class SentenceEncoder:
         encoder. *Shape:* (sentences, width).
         """
         first_windows = [sentence_windows[:1] for sentence_windows in windows]
-        vectors: dict[int, NDArray[np.float32]] = {}
+        vectors: Vectors = np.empty((len(windows), 0), dtype=np.float32)
+        n_done = 0
         for positions in length_batches(first_windows, max_pieces=batch_pieces):
-            pooled = self._pooled([first_windows[i] for i in positions])
-            vectors.update(zip(positions, pooled.cpu().numpy(), strict=True))
-            progress(len(vectors))
-        return np.stack([vectors[i] for i in range(len(windows))])
+            pooled = self._pooled([first_windows[i] for i in positions]).cpu().numpy()
+            if not n_done:
+                vectors = np.empty((len(windows), pooled.shape[1]), dtype=np.float32)
+            vectors[positions] = pooled  # a copy: it can be a view of all states
+            n_done += len(positions)
+            progress(n_done)
+        return vectors
 
     @torch.no_grad()
     def _pooled(self, windows: Sequence[Sequence[Window]]) -> Tensor:

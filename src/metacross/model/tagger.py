@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import overload
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +26,12 @@ from metacross.model.frozen_cache import FrozenCache, PieceIds
 from metacross.model.losses import sentence_losses
 from metacross.model.tokenizer import EncoderTokenizer
 from metacross.settings import EncoderSettings, RunSettings
-from metacross.text.sentence import Sentence
+from metacross.text.sentence import CountedSentences, Sentence
 from metacross.text.tags import TagSet
 from metacross.text.windows import Window, WindowCutter, batch_of
 from metacross.text.word_grouping import WordGrouper, WordGroups
+
+_LAZY_EXAMPLES = 4_096  # that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,12 @@ class Tagger:
             )
         ]
 
+    def lazy_examples(self, sentences: Sequence[Sentence]) -> Sequence[Example]:
+        """As :meth:`examples`; sentences that are in a file are tokenized when they are needed."""
+        if isinstance(sentences, CountedSentences):
+            return _LazyExamples(self, sentences)
+        return self.examples(sentences)
+
     def inputs(self, sentences: Iterable[Sentence]) -> list[Example]:
         """Tokenize sentences to be labeled, without a look at the entities that they have."""
         return self.examples(sentence.with_spans(None) for sentence in sentences)
@@ -193,6 +203,30 @@ class Tagger:
             max_weight=max_weight,
         )
         return losses.mean()
+
+
+class _LazyExamples(Sequence[Example]):
+    """Tokenizes sentences when they are needed, and keeps the last ones."""
+
+    def __init__(self, tagger: Tagger, sentences: Sequence[Sentence]) -> None:
+        self._sentences = sentences
+        self._example = lru_cache(_LAZY_EXAMPLES)(
+            lambda position: tagger.examples([sentences[position]])[0]
+        )
+
+    def __len__(self) -> int:
+        return len(self._sentences)
+
+    @overload
+    def __getitem__(self, position: int) -> Example: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[Example]: ...
+
+    def __getitem__(self, position: int | slice) -> Example | list[Example]:
+        if isinstance(position, slice):
+            return [self._example(i) for i in range(*position.indices(len(self)))]
+        return self._example(position)
 
 
 def freeze(network: nn.Module, n_layers: int | None) -> None:

@@ -36,10 +36,10 @@ class CorpusFacts(Facts):
     @classmethod
     def of(cls, corpus: Corpus, digest: str) -> CorpusFacts:
         """The facts of a corpus with this digest."""
-        languages = {sentence.language for sentence in corpus}
+        languages = corpus.languages
         return cls(
             name=shown_name(corpus.name),
-            language=languages.pop() if len(languages) == 1 else None,
+            language=next(iter(languages)) if len(languages) == 1 else None,
             sentences=len(corpus),
             words=corpus.n_words,
             entities_by_label=corpus.entities_by_label,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,18 +95,23 @@ def with_capitals(corpus: Corpus, draw: CapitalDraw, *, seed: int) -> Corpus:
     """The corpus with random capitals, as a language that capitalizes nouns has them. Entities
     stay as they are: a model learns that a capital alone makes no entity.
     """
+    return replace(corpus, sentences=tuple(sentences_with_capitals(corpus, draw, seed=seed)))
+
+
+def sentences_with_capitals(
+    sentences: Iterable[Sentence], draw: CapitalDraw, *, seed: int
+) -> Iterator[Sentence]:
+    """Yield the sentences of :func:`with_capitals`."""
     rng = np.random.default_rng(seed)
-    sentences = []
-    for sentence in corpus:
+    for sentence in sentences:
         if rng.random() >= draw.sentences:
-            sentences.append(sentence)
+            yield sentence
             continue
         words = list(sentence.words)
         for position in _common_words(sentence):
             if rng.random() < draw.words:
                 words[position] = capitalized(words[position])
-        sentences.append(replace(sentence, words=tuple(words), layout=None))
-    return replace(corpus, sentences=tuple(sentences))
+        yield replace(sentence, words=tuple(words), layout=None)
 
 
 def _common_words(sentence: Sentence) -> list[int]:

@@ -89,12 +89,27 @@ def read_corpus(
     >>> corpus[0].words, corpus[0].spans
     (('Ana', 'Ruiz', 'habla'), (Span(start=0, end=2, label='PER'),))
     """
-    options, language = options or ReadOptions(), checked_language(language)
-    name, log = str(source), ReadingLog(lossy=options.lossy)
-    sentences = tuple(_read_sentences(source, log, language, options))
-    if not sentences:
-        raise DataError(f"{name}: expected sentences, found none")
+    name, log = str(source), ReadingLog(lossy=options is not None and options.lossy)
+    sentences = tuple(stream_corpus(source, log, language=language, options=options))
     return Corpus(sentences, source=name, notes=log.notes)
+
+
+def stream_corpus(
+    source: str | Path,
+    log: ReadingLog,
+    *,
+    language: str | None = None,
+    options: ReadOptions | None = None,
+) -> Iterator[Sentence]:
+    """Yield the sentences that :func:`read_corpus` reads, of which the log is kept."""
+    options, language = options or ReadOptions(), checked_language(language)
+    n_sentences = 0
+    for n_sentences, sentence in enumerate(  # noqa: B007 - whether there is any
+        _read_sentences(source, log, language, options), start=1
+    ):
+        yield sentence
+    if not n_sentences:
+        raise DataError(f"{source}: expected sentences, found none")
 
 
 def read_stream(

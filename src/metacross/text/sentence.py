@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from metacross.errors import DataError
@@ -194,13 +195,55 @@ class ReadingNotes:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceCounts:
+    """What is counted in a pass over sentences. ``languages`` has None for those without one."""
+
+    words: int
+    entities_by_label: Mapping[str, int]
+    languages: frozenset[str | None]
+    labeled: bool
+
+
+class SentenceCounter:
+    """Counts sentences as they come."""
+
+    def __init__(self) -> None:
+        self._n_words = 0
+        self._labels: Counter[str] = Counter()
+        self._languages: set[str | None] = set()
+        self._labeled = True
+
+    def add(self, sentence: Sentence) -> None:
+        """Count a sentence."""
+        self._n_words += len(sentence.words)
+        self._labels.update(span.label for span in sentence.spans or ())
+        self._languages.add(sentence.language)
+        self._labeled = self._labeled and sentence.labeled
+
+    @property
+    def counts(self) -> SentenceCounts:
+        """What was counted so far, labels in alphabetical order."""
+        labels = dict(sorted(self._labels.items()))
+        return SentenceCounts(self._n_words, labels, frozenset(self._languages), self._labeled)
+
+
+class CountedSentences(Sequence[Sentence]):
+    """Sentences that are not in memory, so that their counts are kept."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> SentenceCounts:
+        """Words, labels and languages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Corpus:
     """A sequence of sentences. Corpora with equal sentences are equal.
 
     ``read_corpus`` makes one from a file; in Python it is made from sentences.
 
     Args:
-        sentences: The sentences in order.
+        sentences: The sentences in order: a tuple, or a sequence that reads them from a file.
         source: The file or data set it was read from; None if it was made in Python.
         notes: What the reader noticed, such as the tag scheme.
 
@@ -213,7 +256,7 @@ class Corpus:
     ('Paris',)
     """
 
-    sentences: tuple[Sentence, ...]
+    sentences: Sequence[Sentence]
     source: str | None = field(default=None, compare=False)
     notes: ReadingNotes = field(default=ReadingNotes(), compare=False)
 
@@ -238,18 +281,31 @@ class Corpus:
     @property
     def labeled(self) -> bool:
         """Whether every sentence is annotated."""
+        if isinstance(self.sentences, CountedSentences):
+            return self.sentences.counts.labeled
         return all(sentence.labeled for sentence in self.sentences)
 
     @property
     def n_words(self) -> int:
         """Number of words."""
+        if isinstance(self.sentences, CountedSentences):
+            return self.sentences.counts.words
         return sum(len(sentence.words) for sentence in self.sentences)
 
     @property
     def entities_by_label(self) -> dict[str, int]:
         """Number of entities of each label, labels in alphabetical order."""
+        if isinstance(self.sentences, CountedSentences):
+            return dict(self.sentences.counts.entities_by_label)
         spans = (span for sentence in self.sentences for span in sentence.spans or ())
         return dict(sorted(Counter(span.label for span in spans).items()))
+
+    @property
+    def languages(self) -> frozenset[str | None]:
+        """The languages of the sentences; None is among them if a sentence has none."""
+        if isinstance(self.sentences, CountedSentences):
+            return self.sentences.counts.languages
+        return frozenset(sentence.language for sentence in self.sentences)
 
     @property
     def n_entities(self) -> int:
@@ -265,5 +321,7 @@ class Corpus:
         >>> corpus.relabeled({"location": None}).entities_by_label
         {}
         """
+        if not new_labels:
+            return self
         sentences = tuple(sentence.relabeled(new_labels) for sentence in self.sentences)
         return replace(self, sentences=sentences)

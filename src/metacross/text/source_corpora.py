@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from metacross.errors import SettingsError
 from metacross.text.language_codes import is_language
-from metacross.text.reading import read_corpus
-from metacross.text.sentence import Corpus
+from metacross.text.reading import stream_corpus
+from metacross.text.reading_log import ReadingLog
+from metacross.text.sentence import Corpus, Sentence
+from metacross.text.stored_sentences import stored
 
 
 def read_sources(
-    source: str | Path | Mapping[str, str | Path], *, language: str | None = None
+    source: str | Path | Mapping[str, str | Path],
+    *,
+    language: str | None = None,
+    new_labels: Mapping[str, str | None] = MappingProxyType({}),
+    max_in_memory: int | None = None,
+    folder: Path | None = None,
 ) -> Corpus:
     """Read a corpus, or the corpora of several languages, one after another.
 
     Every sentence of several languages has its language. ``language`` is that of a single corpus.
+    ``new_labels`` are applied as by :meth:`Corpus.relabeled`. A corpus of more than
+    ``max_in_memory`` sentences is written to a file in ``folder`` and read from there.
     """
     if not isinstance(source, Mapping):
-        return read_corpus(source, language=language)
-    if not source:
+        files: list[tuple[str | Path, str | None]] = [(source, language)]
+    elif source:
+        files = [(file, code) for code, file in source.items()]
+    else:
         raise SettingsError("expected at least one source language, found none")
-    corpora = [read_corpus(file, language=code) for code, file in source.items()]
-    sentences = tuple(sentence for corpus in corpora for sentence in corpus)
-    return Corpus(sentences, source=", ".join(corpus.name for corpus in corpora))
+    logs = [ReadingLog() for _ in files]
+    sentences = (
+        sentence.relabeled(new_labels)
+        for (file, code), log in zip(files, logs, strict=True)
+        for sentence in stream_corpus(file, log, language=code)
+    )
+    kept = in_memory_or_stored(sentences, max_in_memory, folder)
+    name = ", ".join(str(file) for file, _ in files)
+    if len(logs) > 1:
+        return Corpus(kept, source=name)
+    return Corpus(kept, source=name, notes=logs[0].notes)
+
+
+def in_memory_or_stored(
+    sentences: Iterable[Sentence], max_in_memory: int | None, folder: Path | None
+) -> Sequence[Sentence]:
+    """The sentences in memory; more than ``max_in_memory`` of them are written to a file in
+    ``folder``. None: all of them are in memory.
+    """
+    if max_in_memory is None or folder is None:
+        return tuple(sentences)
+    sentences = iter(sentences)
+    first = list(islice(sentences, max_in_memory + 1))
+    if len(first) <= max_in_memory:
+        return tuple(first)
+    return stored(_emptied(first, sentences), folder)
+
+
+def _emptied(first: list[Sentence], others: Iterator[Sentence]) -> Iterator[Sentence]:
+    """All sentences; the list loses those that were taken."""
+    first.reverse()
+    while first:
+        yield first.pop()
+    yield from others
 
 
 def parsed_sources(option: str, values: Sequence[str] | None) -> str | dict[str, str] | None:

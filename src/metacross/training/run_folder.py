@@ -18,6 +18,7 @@ from metacross.errors import RunError
 from metacross.settings import SettingsGroup
 from metacross.text.folder_lock import locked_folder
 from metacross.text.sentence import Corpus
+from metacross.text.stored_sentences import StoredSentences
 from metacross.text.writing import json_line, write_atomically
 from metacross.training.checkpoints import History
 
@@ -30,6 +31,7 @@ _IRRELEVANT = {
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
     ("run", "frozen_cache_mb"),
+    ("run", "mmap_above"),
     ("data", "source"),
     ("data", "dev"),
     ("encoder", "name"),
@@ -154,6 +156,8 @@ def package_versions() -> dict[str, str]:
 
 def corpus_digest(corpus: Corpus) -> str:
     """A digest of all words and entities of a corpus."""
+    if isinstance(corpus.sentences, StoredSentences):
+        return corpus.sentences.digest  # of the same lines
     digest = hashlib.sha256()
     for sentence in corpus:
         digest.update(json_line(sentence).encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,17 @@ class Draw:
 
     position: int
     epoch: int
+
+
+def drawn_positions(n_items: int, per_step: int, seed: int, *, steps: int) -> NDArray[np.int64]:
+    """The items that a :class:`Sampler` draws in a training, in rising order."""
+    if steps * per_step >= n_items:
+        return np.arange(n_items)
+    return np.sort(_permutation(n_items, seed, 0)[: steps * per_step])
+
+
+def _permutation(n_items: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    return np.random.default_rng([seed, epoch]).permutation(n_items)
 
 
 class Sampler:
@@ -38,8 +50,8 @@ class Sampler:
 
     def _order(self, epoch: int) -> list[int]:
         if epoch not in self._orders:
-            rng = np.random.default_rng([self._seed, epoch])
-            self._orders = {epoch: rng.permutation(self._n_items).tolist()} | {
+            order = _permutation(self._n_items, self._seed, epoch).tolist()
+            self._orders = {epoch: order} | {
                 other: order for other, order in self._orders.items() if other == epoch - 1
             }
         return self._orders[epoch]

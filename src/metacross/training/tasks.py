@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from metacross.adaptation.retrieval import build_index
-from metacross.model.sentence_encoder import Vectors
+from metacross.adaptation.retrieval import QUERY_BLOCK, Index, build_index, searches_exactly
+from metacross.adaptation.vector_cache import cache_folder
+from metacross.model.array_file import Array, ArrayPlan, MappedArray, computed_array, rows_digest
 from metacross.model.tagger import Example
 from metacross.settings import RetrievalSettings
+
+_QUICK = 1_000_000_000  # similarities that are computed in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +49,100 @@ class MetaGradient:
     gradients: Sequence[Tensor]
 
 
-def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:
+class PseudoTasks(Sequence[Task]):
+    """The tasks of some source sentences, of all of which there could be one.
+
+    *Shape:* queries (tasks,) in rising order, supports (tasks, neighbors).
+    """
+
+    def __init__(
+        self, n_sentences: int, queries: NDArray[np.int64], supports: NDArray[np.int64]
+    ) -> None:
+        self._n_sentences, self._queries, self._supports = n_sentences, queries, supports
+
+    def __len__(self) -> int:
+        return self._n_sentences
+
+    @overload
+    def __getitem__(self, query: int) -> Task: ...
+
+    @overload
+    def __getitem__(self, query: slice) -> list[Task]: ...
+
+    def __getitem__(self, query: int | slice) -> Task | list[Task]:
+        """The task of a source sentence."""
+        if isinstance(query, slice):
+            return [self[position] for position in range(*query.indices(len(self)))]
+        row = int(np.searchsorted(self._queries, query))
+        if row == len(self._queries) or self._queries[row] != query:
+            raise IndexError(f"no task was made for the source sentence {query}")
+        return Task(int(query), tuple(self._supports[row].tolist()))
+
+
+def pseudo_tasks(
+    vectors: Array,
+    settings: RetrievalSettings,
+    *,
+    queries: NDArray[np.int64] | None = None,
+    progress: Callable[[int, int], None] = lambda _n_done, _n_total: None,
+) -> PseudoTasks:
     """Every source sentence is the query of a task; its support are the nearest other sentences
     (Eq. 4).
 
-    A sentence is never in its own support.
+    A sentence is never in its own support. ``queries`` are the positions of the sentences whose
+    tasks are needed, in rising order; None: all. If finding them takes long, they are kept in the
+    cache folder, and after a kill the next call resumes. ``progress`` is called with the number of
+    tasks found and of all.
     """
-    index = build_index(vectors, settings.search)
-    exclude = [(position,) for position in range(len(vectors))]
-    nearest = index.nearest(vectors, k=settings.neighbors, exclude=exclude)
-    return [
-        Task(query, tuple(match.position for match in matches))
-        for query, matches in enumerate(nearest)
-    ]
+    positions = np.arange(len(vectors)) if queries is None else queries
+    finder = _TaskFinder(vectors, settings, positions)
+    n_tasks = len(positions)
+
+    def report(n_done: int) -> None:
+        progress(n_done, n_tasks)
+
+    if n_tasks * len(vectors) > _QUICK:
+        path = cache_folder() / "tasks" / f"{finder.key}.safetensors"
+        shape = (n_tasks, settings.neighbors)
+        plan = ArrayPlan("supports", shape, rows_at_once=QUERY_BLOCK, type_="I64")
+        with contextlib.suppress(OSError):  # the cache cannot be written
+            supports = computed_array(path, plan, finder.supports, report)
+            return PseudoTasks(len(vectors), positions, supports[:])
+    blocks = []
+    for start in range(0, n_tasks, QUERY_BLOCK):
+        end = min(start + QUERY_BLOCK, n_tasks)
+        blocks.append(finder.supports(start, end))
+        report(end)
+    return PseudoTasks(len(vectors), positions, np.concatenate(blocks))
+
+
+class _TaskFinder:
+    """Finds the supports of queries. The index is built when it is first needed."""
+
+    def __init__(
+        self, vectors: Array, settings: RetrievalSettings, queries: NDArray[np.int64]
+    ) -> None:
+        self._vectors, self._settings, self._queries = vectors, settings, queries
+
+    @cached_property
+    def _index(self) -> Index:
+        return build_index(self._vectors, self._settings)
+
+    def supports(self, start: int, end: int) -> NDArray[np.int64]:
+        """The supports of some queries. *Shape:* (queries, neighbors)."""
+        queries = self._queries[start:end]
+        exclude = [(position,) for position in queries.tolist()]
+        k = self._settings.neighbors
+        nearest = self._index.nearest(self._vectors[queries], k=k, exclude=exclude)
+        positions = [[match.position for match in matches] for matches in nearest]
+        return np.array(positions, dtype=np.int64).reshape(len(queries), k)
+
+    @property
+    def key(self) -> str:
+        """A digest of everything that the tasks depend on."""
+        vectors = self._vectors
+        exact = searches_exactly(len(vectors), self._settings)
+        values = vectors.digest if isinstance(vectors, MappedArray) else rows_digest(vectors)
+        digest = hashlib.sha256(f"1 {exact} {self._settings.neighbors} {values}".encode())
+        digest.update(self._queries.astype("<i8").tobytes())
+        return digest.hexdigest()

@@ -17,7 +17,7 @@ from metacross.adaptation.evaluation import check_labels, f1_of
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
-from metacross.adaptation.vector_cache import cached_vectors
+from metacross.adaptation.vector_cache import cache_folder, cached_vectors
 from metacross.errors import DataError, SettingsError
 from metacross.model.encoder import Encoder, load_encoder, new_tagger_network, weights_digest
 from metacross.model.model_folder import (
@@ -33,11 +33,17 @@ from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer
 from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
 from metacross.settings import Recipe, Settings, load_settings, settings_with
-from metacross.text.casing import NOUNS, matching_draw, with_capitals
+from metacross.text.casing import (
+    NOUNS,
+    matching_draw,
+    sentences_with_capitals,
+    with_capitals,
+)
 from metacross.text.raw_text import read_raw_text
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.source_corpora import read_sources
+from metacross.text.stored_sentences import StoredSentences, stored
 from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
 from metacross.training.callbacks import Callback, JsonLog
@@ -51,6 +57,7 @@ from metacross.training.checkpoints import (
 from metacross.training.loop import LoopSettings, Step, run
 from metacross.training.meta_training import maml_step
 from metacross.training.run_folder import RunFolder, corpus_digest, package_versions
+from metacross.training.sampling import drawn_positions
 from metacross.training.tasks import pseudo_tasks
 
 
@@ -76,21 +83,35 @@ def train(
     settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
     if encoder is not None:
         settings = settings_with(settings, {"encoder": {"name": encoder}})
-    source, dev = (_relabeled(corpus, settings) for corpus in (source, dev))
-    source = with_target_casing(source, settings)
+    source = with_target_casing(
+        _relabeled(source, settings, max_in_memory=settings.run.mmap_above), settings
+    )
+    dev = _relabeled(dev, settings)
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
         return _train(source, dev, settings, folder, callbacks)
 
 
 def _relabeled(
-    corpus: Corpus | str | Path | Mapping[str, str | Path], settings: Settings
+    corpus: Corpus | str | Path | Mapping[str, str | Path],
+    settings: Settings,
+    *,
+    max_in_memory: int | None = None,
 ) -> Corpus:
-    """Read a corpus if it is given as files; apply ``data.map`` and ``data.drop``."""
+    """Read a corpus if it is given as files; apply ``data.map`` and ``data.drop``. A larger one
+    than ``max_in_memory`` sentences is kept in a file.
+    """
     data = settings.data
-    if not isinstance(corpus, Corpus):
-        corpus = read_sources(corpus, language=data.language)
-    return corpus.relabeled({**data.map, **dict.fromkeys(data.drop)})
+    new_labels = {**data.map, **dict.fromkeys(data.drop)}
+    if isinstance(corpus, Corpus):
+        return corpus.relabeled(new_labels)
+    return read_sources(
+        corpus,
+        language=data.language,
+        new_labels=new_labels,
+        max_in_memory=max_in_memory,
+        folder=cache_folder() / "corpora",
+    )
 
 
 def with_target_casing(source: Corpus, settings: Settings) -> Corpus:
@@ -100,12 +121,15 @@ def with_target_casing(source: Corpus, settings: Settings) -> Corpus:
     data, seed = settings.data, settings.run.seed
     if data.casing is not None and data.match_casing is not None:
         raise SettingsError("expected data.casing or data.match_casing, found both")
-    if data.casing is not None:
-        return with_capitals(source, NOUNS, seed=seed)
+    if data.casing is None and data.match_casing is None:
+        return source
+    draw = NOUNS
     if data.match_casing is not None:
         draw = matching_draw(source, read_raw_text(data.match_casing))
-        return with_capitals(source, draw, seed=seed)
-    return source
+    if isinstance(source.sentences, StoredSentences):
+        sentences = sentences_with_capitals(source, draw, seed=seed)
+        return replace(source, sentences=stored(sentences, cache_folder() / "corpora"))
+    return with_capitals(source, draw, seed=seed)
 
 
 def _train(
@@ -132,7 +156,7 @@ def _train(
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
     tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
-    examples = tagger.examples(source)
+    examples = tagger.lazy_examples(source.sentences)
     datastore = new_datastore(source, examples, tagger, settings, callbacks)
     adam = Adam(tagger.trainable, settings.optimizer)
     label = CorpusLabeler(tagger, batch_pieces=settings.run.batch_pieces)
@@ -146,7 +170,7 @@ def _train(
     dev_facts = CorpusFacts.of(dev, digests["dev corpus"])
     facts = facts_of_training(settings.encoder.name, source=source_facts, dev=dev_facts)
     parts = ModelParts(tagger, settings, datastore, settings.run.method == "meta", facts)
-    step = _step(tagger, examples, datastore, settings, adam)
+    step = _step(tagger, examples, datastore, settings, adam, callbacks)
     state = TrainingState(tagger.trainable, adam)
     return run_and_save(parts, examples, step, state, run_folder, validate, callbacks)
 
@@ -281,10 +305,20 @@ def _step(
     datastore: Datastore,
     settings: Settings,
     adam: Adam,
+    callbacks: Sequence[Callback],
 ) -> Step:
     if settings.run.method == "direct":
         return mini_batch_step(tagger, examples, settings, adam)
-    tasks = pseudo_tasks(datastore.vectors, settings.retrieval)
+    meta = settings.meta
+    queries = drawn_positions(
+        len(examples), meta.tasks_per_step, settings.run.seed, steps=meta.steps
+    )
+
+    def progress(n_done: int, n_total: int) -> None:
+        for callback in callbacks:
+            callback.on_prepare("tasks", n_done, n_total)
+
+    tasks = pseudo_tasks(datastore.vectors, settings.retrieval, queries=queries, progress=progress)
     return maml_step(tagger, examples, tasks, settings, adam)
 
 
@@ -313,9 +347,15 @@ def new_datastore(
             callback.on_prepare("sentence vectors", n_done, len(source))
 
     windows = None
-    if outside is None and not any(example.groups for example in examples):
+    if outside is None and isinstance(examples, list) and not any(e.groups for e in examples):
         windows = [example.windows for example in examples]
-    vectors = cached_vectors(encoder, source.sentences, windows=windows, progress=progress)
+    vectors = cached_vectors(
+        encoder,
+        source.sentences,
+        windows=windows,
+        progress=progress,
+        max_in_memory=settings.run.mmap_above,
+    )
     return Datastore(source, vectors, encoder, pretrained, outside)
 
 
