@@ -293,6 +293,12 @@ class RunSettings(SettingsGroup):
     frozen_cache_mb: int = Field(
         500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
     )
+    blocks: Literal[1, 2, 4, 8] | None = Field(
+        None,
+        description="parts into which the tasks or sentences of a step are cut, so that as many "
+        "processes of torchrun can share them; the weights depend on it, but not on the number of "
+        "processes; null: 8 under torchrun, 1 otherwise",
+    )
 
 
 class Settings(SettingsGroup):

@@ -10,6 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors
 from metacross.text.atomic_files import atomic_path
 from metacross.text.sentence import Sentence
@@ -30,23 +31,33 @@ def cached_vectors(
     *,
     windows: Sequence[Sequence[Window]] | None = None,
     progress: Callable[[int], None] = lambda _n_done: None,
+    ranks: Ranks = ALONE,
 ) -> Vectors:
     """The sentences' vectors, from the cache if they are in it.
 
     The key of the cache covers everything that the vectors depend on. ``windows`` are those of the
     sentences, None where they are not tokenized yet. If the cache cannot be read or written, the
-    vectors are computed.
+    vectors are computed. Processes share out this work; the first one writes the cache.
     """
     path = cache_folder() / "vectors" / f"{encoder.key(sentences)}.safetensors"
+    vectors = _load(path)
+    if ranks.any(vectors is None) or vectors is None:
+        vectors = (
+            encoder.vectors(sentences, progress=progress, ranks=ranks)
+            if windows is None
+            else encoder.vectors_of_windows(windows, progress=progress, ranks=ranks)
+        )
+        if ranks.is_first:
+            _save(vectors, path)
+    return vectors
+
+
+def _load(path: Path) -> Vectors | None:
+    """The vectors of a file; None: it does not exist or cannot be read."""
     try:
         vectors: Vectors = load_file(path)["vectors"]
     except (OSError, SafetensorError, KeyError):
-        vectors = (
-            encoder.vectors(sentences, progress=progress)
-            if windows is None
-            else encoder.vectors_of_windows(windows, progress=progress)
-        )
-        _save(vectors, path)
+        return None
     return vectors
 
 

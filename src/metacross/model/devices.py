@@ -8,13 +8,19 @@ from collections.abc import Iterator
 import torch
 
 from metacross.errors import SettingsError
+from metacross.model.launch import torchrun_launch
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device with a name; ``auto`` is the first available of cuda, mps and cpu."""
-    if name == "auto":
-        if torch.cuda.is_available():
+    """The device with a name; ``auto`` is the first available of cuda, mps and cpu. Under torchrun
+    each process of a machine has its own ``cuda`` device.
+    """
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        launch = torchrun_launch()
+        if launch is None:
             return torch.device("cuda")
+        return torch.device("cuda", launch.local_rank % torch.cuda.device_count())
+    if name == "auto":
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from torch import Tensor
+from itertools import chain
 
 from metacross.adaptation.retrieval import build_index
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.sentence_encoder import Vectors
 from metacross.model.tagger import Example
 from metacross.settings import RetrievalSettings
+
+_QUERIES = 1_024  # of a search, as many as the index compares at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +30,27 @@ class TaskExamples:
     support: tuple[Example, ...]
     query: Example
 
-
-@dataclass(frozen=True, slots=True)
-class MetaGradient:
-    """Sums over tasks: of the losses of their queries, and of the gradients of these losses at the
-    weights adapted to the tasks, in the order of the trainable weights.
-    """
-
-    loss: float
-    gradients: Sequence[Tensor]
+    @property
+    def n_pieces(self) -> int:
+        """Number of pieces in all its sentences."""
+        return sum(example.n_pieces for example in (*self.support, self.query))
 
 
-def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings) -> list[Task]:
+def pseudo_tasks(vectors: Vectors, settings: RetrievalSettings, ranks: Ranks = ALONE) -> list[Task]:
     """Every source sentence is the query of a task; its support are the nearest other sentences
     (Eq. 4).
 
-    A sentence is never in its own support.
+    A sentence is never in its own support. Processes share out the queries.
     """
     index = build_index(vectors, settings.search)
-    exclude = [(position,) for position in range(len(vectors))]
-    nearest = index.nearest(vectors, k=settings.neighbors, exclude=exclude)
-    return [
-        Task(query, tuple(match.position for match in matches))
-        for query, matches in enumerate(nearest)
-    ]
+
+    def supports(queries: range) -> list[tuple[int, ...]]:
+        exclude = [(position,) for position in queries]
+        block = vectors[queries.start : queries.stop]
+        nearest = index.nearest(block, k=settings.neighbors, exclude=exclude)
+        return [tuple(match.position for match in matches) for matches in nearest]
+
+    starts = range(0, len(vectors), _QUERIES)
+    blocks = [range(start, min(start + _QUERIES, len(vectors))) for start in starts]
+    found = chain.from_iterable(ranks.shared(blocks, supports))
+    return [Task(query, support) for query, support in enumerate(found)]
