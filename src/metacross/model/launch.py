@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from metacross.errors import SettingsError
+
+SIZES = (1, 2, 4, 8)
+"""The numbers of processes that can share a training."""
 RESUME = "Run the same command again to resume."
 
 
@@ -34,3 +38,13 @@ def torchrun_launch() -> Launch | None:
         size=int(variables["WORLD_SIZE"]),
         local_rank=int(variables["LOCAL_RANK"]),
     )
+
+
+def check_size(launch: Launch) -> None:
+    """Refuse a number of processes that cannot share a training."""
+    if launch.size not in SIZES:
+        choices = ", ".join(map(str, SIZES[:-1]))
+        raise SettingsError(
+            f"torchrun: expected {choices} or {SIZES[-1]} processes to share a training, found "
+            f"{launch.size}; set --nproc-per-node"
+        )

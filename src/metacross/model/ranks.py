@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,10 +19,9 @@ from torch import Tensor
 from torch._C._distributed_c10d import Store
 
 from metacross.errors import RunError, SettingsError
-from metacross.model.launch import RESUME, torchrun_launch
+from metacross.model.launch import RESUME, check_size, torchrun_launch
 
-SIZES = (1, 2, 4, 8)
-"""The numbers of processes that can share a training."""
+_SECONDS_BETWEEN_LOOKS = 0.2
 _TIMEOUT = timedelta(minutes=30)  # torchrun ends the others much sooner when a process ends
 
 _T = TypeVar("_T")
@@ -110,9 +111,7 @@ def _exchange() -> Iterator[None]:
     try:
         yield
     except RuntimeError as problem:  # all that torch.distributed raises
-        raise RunError(f"torchrun: another process of the training has ended. {RESUME}") from (
-            problem
-        )
+        raise RunError(f"torchrun: another process has ended. {RESUME}") from (problem)
 
 
 _alone = False
@@ -138,12 +137,7 @@ def joined_ranks() -> Ranks:
     launch = torchrun_launch()
     if launch is None or _alone:
         return ALONE
-    if launch.size not in SIZES:
-        choices = ", ".join(map(str, SIZES[:-1]))
-        raise SettingsError(
-            f"torchrun: expected {choices} or {SIZES[-1]} processes to share a training, "
-            f"found {launch.size}; nothing was changed"
-        )
+    check_size(launch)
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)
     if launch.size > 1 and not dist.is_initialized():
@@ -159,11 +153,44 @@ def joined_ranks() -> Ranks:
     return Ranks(launch.rank, launch.size, launched=True)
 
 
+def refuse_sharing(what: str) -> None:
+    """Refuse several processes for work that they cannot share; in a study each does its own."""
+    launch = torchrun_launch()
+    if launch is not None and launch.size > 1 and not _alone:
+        raise SettingsError(f"torchrun: {what}: expected one process, found {launch.size}")
+
+
 @cache
 def store() -> Store:
     """The small key-value store of the processes of torchrun. It outlives each of them."""
     rendezvous: Iterator[tuple[Store, int, int]] = dist.rendezvous("env://", timeout=_TIMEOUT)  # type: ignore[attr-defined]
     return next(rendezvous)[0]
+
+
+class Counter:
+    """A number, first 0, that all processes of torchrun can raise. They make their counters in the
+    same order.
+    """
+
+    def __init__(self) -> None:
+        self._name = f"counter {next(_counters)}"
+
+    def raised(self) -> int:
+        """Add 1; no other process gets the same result."""
+        return self._added(1)
+
+    def wait_for(self, value: int) -> None:
+        """Wait, for any time, until the number is ``value`` or more."""
+        while self._added(0) < value:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    def _added(self, n: int) -> int:
+        with _exchange():
+            value: int = store().add(self._name, n)
+        return value
+
+
+_counters = itertools.count()
 
 
 def is_first_to_report() -> bool:

@@ -19,11 +19,11 @@ from typing import Protocol
 import torch
 
 from metacross.errors import MetacrossError, RunError
+from metacross.model.launch import RESUME
 from metacross.study.callbacks import StudyCallback
 from metacross.study.results import Result
 from metacross.study.system_runs import SystemRun
 
-RESUME = "Run the same command again to resume."
 _SECONDS_TO_STOP = 60  # for the last step and its checkpoint
 
 

@@ -29,7 +29,7 @@ from metacross.model.model_folder import (
     pretrained_encoder,
     save_model,
 )
-from metacross.model.ranks import ALONE, Ranks, joined_ranks
+from metacross.model.ranks import ALONE, Ranks, joined_ranks, refuse_sharing
 from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer
 from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
@@ -178,6 +178,7 @@ def fine_tune(
     A random subset of the text is used: ``fraction`` of it or ``n_sentences``; without either all
     of it. With ``output`` the model is saved there.
     """
+    refuse_sharing("fine-tuning")
     if not isinstance(target, Corpus):
         target = read_corpus(target)
     check_labels(target, model.labels)
