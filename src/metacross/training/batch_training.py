@@ -43,8 +43,8 @@ def mini_batch_step(
         def of_block(block: int, sentences: Sequence[Example]) -> LossSum:
             seeds = (seed, number) if n_blocks == 1 else (seed, number, block)
             with seeded(*seeds):
-                loss = _summed_loss(tagger, sentences, max_weight=settings.loss.max_weight)
-                loss = loss / len(mini_batch)
+                loss = mean_loss(tagger, sentences, max_weight=settings.loss.max_weight)
+                loss = loss * (len(sentences) / len(mini_batch))
                 return LossSum(loss.item(), gradients(loss, tagger))
 
         with dropout(tagger, enabled=True):
@@ -56,8 +56,8 @@ def mini_batch_step(
     return step
 
 
-def _summed_loss(tagger: Tagger, examples: Sequence[Example], *, max_weight: float) -> Tensor:
-    """The sum of the sentences' losses. On a CPU, where padding costs as much as text, sentences
+def mean_loss(tagger: Tagger, examples: Sequence[Example], *, max_weight: float) -> Tensor:
+    """The mean of the sentences' losses. On a CPU, where padding costs as much as text, sentences
     of similar length go through the network together. *Shape:* ().
     """
     groups = [list(range(len(examples)))]
@@ -67,7 +67,7 @@ def _summed_loss(tagger: Tagger, examples: Sequence[Example], *, max_weight: flo
         tagger.loss(tagger.batch([examples[i] for i in group]), max_weight=max_weight) * len(group)
         for group in groups
     ]
-    return torch.stack(losses).sum()
+    return torch.stack(losses).sum() / len(examples)
 
 
 def fine_tuning_settings(settings: Settings, n_sentences: int) -> Settings:
