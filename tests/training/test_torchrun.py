@@ -1,9 +1,6 @@
 """Trainings that several processes share, started by torchrun."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,29 +8,9 @@ import pytest
 import tiny
 import train_under_torchrun as program
 from metacross.text.writing import write_corpus
+from torchrun_launcher import said, torchrun
 
 pytestmark = pytest.mark.slow
-
-
-def torchrun(n_processes, *arguments, cache) -> subprocess.CompletedProcess:
-    """Start processes and wait for their end."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(n_processes), *map(str, arguments)]
-    folders = [Path(tiny.__file__).parent, *sys.path]
-    variables = {"PYTHONPATH": os.pathsep.join(map(str, folders)), "METACROSS_CACHE": str(cache)}
-    return subprocess.run(
-        command,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-def said(done: subprocess.CompletedProcess) -> list[str]:
-    """The errors that metacross itself showed."""
-    return [line for line in done.stderr.splitlines() if line.startswith("metacross: ")]
 
 
 def outcome(folder) -> dict:
@@ -71,15 +48,14 @@ def test_several_processes_give_the_bits_of_one(n_processes, one_process, encode
         assert found == expected
 
 
-@pytest.mark.parametrize("killed", [0, 1])
-def test_when_a_process_is_killed_the_same_command_resumes(killed, one_process, encoders, tmp_path):
+def test_when_a_process_is_killed_the_same_command_resumes(one_process, encoders, tmp_path):
     write_corpus(tiny.corpus(40), tmp_path / "source.jsonl")
     write_corpus(tiny.corpus(20, seed=1), tmp_path / "dev.jsonl")
     (tmp_path / "recipe.yaml").write_text(program.settings("adam").as_yaml())
     command = ["train", tmp_path / "recipe.yaml", "--encoder", encoders["bert"]]
     command += ["--source", tmp_path / "source.jsonl", "--dev", tmp_path / "dev.jsonl"]
     command += ["--output", tmp_path / "model"]
-    script = [program.__file__, "--kill", killed, 3]
+    script = [program.__file__, "--kill", "0", "3"]
     done = torchrun(2, *script, *command, cache=tmp_path)
     assert done.returncode == 1
     assert said(done) == [
