@@ -142,8 +142,9 @@ def joined_ranks() -> Ranks:
         torch.set_num_threads(1)
     if launch.size > 1 and not dist.is_initialized():
         with _exchange():
+            has_gpus = torch.cuda.is_available() and dist.is_nccl_available()
             dist.init_process_group(
-                "cpu:gloo,cuda:nccl" if dist.is_nccl_available() else "gloo",
+                "cpu:gloo,cuda:nccl" if has_gpus else "gloo",
                 store=store(),
                 rank=launch.rank,
                 world_size=launch.size,
