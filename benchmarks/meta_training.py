@@ -12,9 +12,10 @@ from benchmarks import released
 from benchmarks.measuring import summary, time_in_turns
 from benchmarks.sizes import workload
 from metacross.settings import settings_with
+from metacross.training.blocks import LossSum
 from metacross.training.low_rank_learner import LowRankLearner
 from metacross.training.meta_training import Learner, TextbookLearner
-from metacross.training.tasks import MetaGradient, TaskExamples
+from metacross.training.tasks import TaskExamples
 
 
 def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def measure(size: str, *, repeats: int, n_tasks: int) -> dict[str, Any]:
             )
         return n_tasks
 
-    def learned(learner: Learner, repeat: int) -> MetaGradient:
+    def learned(learner: Learner, repeat: int) -> LossSum:
         return learner.meta_gradient(
             tasks(repeat), learning_rate=meta.inner_learning_rate, seeds=(repeat,)
         )

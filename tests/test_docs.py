@@ -37,11 +37,14 @@ def imported(name: str) -> object:
 
 
 def commands_shown(page: Path) -> list[str]:
-    """The metacross commands of a page's code, those that are cut off with ... left out."""
+    """The metacross commands of a page's code, also those that torchrun starts; those that are cut
+    off with ... are left out.
+    """
     text = page.read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     indented = re.findall(r"^ {4,}(metacross .*)$", text, flags=re.MULTILINE)
     lines = [line for block in blocks for line in block.splitlines()] + indented
+    lines = [re.sub(r"^.*torchrun .*-m (?=metacross )", "", line) for line in lines]
     return [line for line in lines if line.startswith("metacross ") and "[OPTIONS]" not in line]
 
 

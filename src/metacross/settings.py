@@ -319,6 +319,12 @@ class RunSettings(SettingsGroup):
         description="source sentences above which corpus and vectors are memory-mapped files "
         "instead of in memory",
     )
+    blocks: Literal[1, 2, 4, 8] | None = Field(
+        None,
+        description="parts into which the tasks or sentences of a step are cut, so that as many "
+        "processes of torchrun can share them; the weights depend on it, but not on the number of "
+        "processes; null: 8 under torchrun, 1 otherwise",
+    )
 
 
 class Settings(SettingsGroup):

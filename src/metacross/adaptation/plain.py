@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from metacross.adaptation.prediction import SentencePrediction, prediction_from_logits
+from metacross.metrics.scoring import Score, counts_by_sentence
 from metacross.model.batching import length_batches
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.tagger import Example, Tagger
 from metacross.text.sentence import Corpus, Sentence
 
@@ -21,9 +23,25 @@ def plain_predictions(
     batch_pieces: int,
 ) -> list[SentencePrediction]:
     """Label sentences in batches of similar length. ``examples`` are the tokenized sentences."""
+    batches = _batches(examples, batch_pieces)
+    predictions = _by_position(tagger, sentences, examples, batches)
+    return [predictions[i] for i in range(len(sentences))]
+
+
+def _batches(examples: Sequence[Example], batch_pieces: int) -> list[list[int]]:
     windows = [example.windows for example in examples]
+    return length_batches(windows, max_pieces=batch_pieces)
+
+
+def _by_position(
+    tagger: Tagger,
+    sentences: Sequence[Sentence],
+    examples: Sequence[Example],
+    batches: Sequence[Sequence[int]],
+) -> dict[int, SentencePrediction]:
+    """Predictions for the sentences at the positions of some batches."""
     predictions: dict[int, SentencePrediction] = {}
-    for positions in length_batches(windows, max_pieces=batch_pieces):
+    for positions in batches:
         logits = label_logits(tagger, [examples[i] for i in positions])
         for position, sentence_logits in zip(positions, logits, strict=True):
             predictions[position] = prediction_from_logits(
@@ -32,7 +50,7 @@ def plain_predictions(
                 tagger.tag_set,
                 groups=examples[position].groups,
             )
-    return [predictions[i] for i in range(len(sentences))]
+    return predictions
 
 
 @torch.no_grad()
@@ -53,9 +71,20 @@ class CorpusLabeler:
 
     def __call__(self, corpus: Corpus) -> list[SentencePrediction]:
         """Predictions with the tagger's weights of this moment."""
+        return plain_predictions(
+            self._tagger, corpus.sentences, self._examples(corpus), batch_pieces=self._batch_pieces
+        )
+
+    def f1(self, gold: Corpus, ranks: Ranks = ALONE) -> float:
+        """The F1 of such predictions. Processes share out the sentences and add up their counts."""
+        examples = self._examples(gold)
+        own = _batches(examples, self._batch_pieces)[ranks.rank :: ranks.size]
+        predictions = _by_position(self._tagger, gold.sentences, examples, own)
+        labeled = Corpus(tuple(prediction.labeled for prediction in predictions.values()))
+        counts = counts_by_sentence(Corpus(tuple(gold[i] for i in predictions)), labeled)
+        return Score(*ranks.added(counts.reshape(-1, 3).sum(axis=0).tolist())).f1
+
+    def _examples(self, corpus: Corpus) -> list[Example]:
         if id(corpus) not in self._tokenized:
             self._tokenized[id(corpus)] = (corpus, self._tagger.inputs(corpus))
-        _, examples = self._tokenized[id(corpus)]
-        return plain_predictions(
-            self._tagger, corpus.sentences, examples, batch_pieces=self._batch_pieces
-        )
+        return self._tokenized[id(corpus)][1]

@@ -19,8 +19,8 @@ from typing import Any, Protocol, TypeAlias
 import torch
 
 from metacross.errors import MetacrossError, RunError
+from metacross.model.launch import RESUME
 
-RESUME = "Run the same command again to resume."
 _SECONDS_TO_STOP = 60  # for the last step and its checkpoint
 
 Send: TypeAlias = Callable[[Any], None]

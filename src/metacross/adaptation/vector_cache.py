@@ -11,6 +11,7 @@ import numpy as np
 
 from metacross.errors import ModelError
 from metacross.model.array_file import ArrayPlan, MappedArray, computed_array, opened_array
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window
@@ -34,6 +35,7 @@ def cached_vectors(
     windows: Sequence[Sequence[Window]] | None = None,
     progress: Callable[[int], None] = lambda _n_done: None,
     max_in_memory: int | None = None,
+    ranks: Ranks = ALONE,
 ) -> Vectors | MappedArray:
     """The sentences' vectors, from the cache if they are in it.
 
@@ -41,6 +43,7 @@ def cached_vectors(
     sentences, None where they are not tokenized yet. If the computation is killed, the next call
     resumes it. More than ``max_in_memory`` vectors are read from the cache as they are needed;
     None: all are in memory. If the cache cannot be written, those that fit are computed in memory.
+    Processes share out this work.
     """
     path = cache_folder() / "vectors" / f"{encoder.key(sentences)}.safetensors"
     fits = max_in_memory is None or len(sentences) <= max_in_memory
@@ -48,17 +51,17 @@ def cached_vectors(
     def compute(start: int, end: int) -> Vectors:
         report = partial(_report, progress, start)
         if windows is None:
-            return encoder.vectors(sentences[start:end], progress=report)
-        return encoder.vectors_of_windows(windows[start:end], progress=report)
+            return encoder.vectors(sentences[start:end], progress=report, ranks=ranks)
+        return encoder.vectors_of_windows(windows[start:end], progress=report, ranks=ranks)
 
     try:
         mapped = opened_array(path)
-        if mapped is None:
+        if ranks.any(mapped is None) or mapped is None:
             width = compute(0, 1).shape[1]
             plan = ArrayPlan("vectors", (len(sentences), width), rows_at_once=BLOCK)
-            mapped = computed_array(path, plan, compute, progress)
+            mapped = computed_array(path, plan, compute, progress, ranks)
     except OSError as problem:
-        if not fits:
+        if not fits or ranks.size > 1:
             raise ModelError(
                 f"{path.parent}: expected room for {len(sentences):,} sentence vectors, found: "
                 f"{problem.strerror}; METACROSS_CACHE names another folder"

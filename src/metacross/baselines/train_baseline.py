@@ -16,6 +16,7 @@ from metacross.baselines.systems import Baseline, find_baseline
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError
 from metacross.model.model_folder import check_writable, is_model_folder
+from metacross.model.ranks import refuse_sharing
 from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
 from metacross.text.language_codes import checked_language
 from metacross.text.sentence import Corpus
@@ -57,6 +58,7 @@ def train_baseline(
             resources={"lexicon": "en-es.tsv"},
         )
     """
+    refuse_sharing("baselines")
     baseline = find_baseline(name.removeprefix(PREFIX))
     settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
     if encoder is not None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from metacross.cli import output as console
 from metacross.cli.active_experiment import NAME, refuse_active_options, run_active
 from metacross.errors import SettingsError
+from metacross.model.launch import torchrun_launch
 
 if TYPE_CHECKING:
     from metacross.study.run_study import StudyPlan
@@ -74,6 +75,7 @@ def experiment_command(
     choosing them, and for remembering, fine-tuning and both.
 
     Results that exist in the folder are not made again. Run the same command again to resume.
+    Under torchrun its processes share out the training runs.
     """
     from metacross.cli.study_progress import StudyProgress
     from metacross.study.run_study import plan_study, run_study
@@ -91,6 +93,9 @@ def experiment_command(
         "set": set_ or (),
         "quick": quick,
     }
+    launch = torchrun_launch()
+    if launch is not None and launch.size > 1 and (study == NAME or dry_run or jobs > 1):
+        raise SettingsError(f"the study {NAME}, --dry-run, --jobs: not under torchrun")
     if study == NAME:
         if dry_run or jobs > 1 or resource:
             raise SettingsError("--dry-run, --jobs, --resource: not with the study active")
@@ -108,7 +113,8 @@ def experiment_command(
     if dry_run:
         _show_plan(plan_study(study, **options))
         return
-    with StudyProgress(n_processes=jobs) as progress:
+    n_processes = jobs if launch is None else launch.size
+    with StudyProgress(n_processes=n_processes) as progress:
         results = run_study(study, **options, jobs=jobs, callback=progress)
     console.show_plain(f"Saved {len(results.results)} results to {results.results_file}")
     console.show_plain(f"Saved report to {results.report} (tables only: report.md)")

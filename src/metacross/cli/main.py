@@ -29,6 +29,7 @@ from metacross.cli.remember import remember_command
 from metacross.cli.score import score_command
 from metacross.cli.select import select_command
 from metacross.cli.serve import serve_command
+from metacross.cli.torchrun import check_shared, one_voice, reports_errors
 from metacross.cli.train import train_command
 from metacross.cli.translate import translate_command
 from metacross.errors import MetacrossError
@@ -72,12 +73,14 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def _common(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Named-entity recognition for languages without labeled data."""
+    check_shared(context.invoked_subcommand)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -88,8 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run_app(app: typer.Typer, arguments: Sequence[str] | None) -> None:
     """Run a command line; an error that the user can fix ends in one line and exit code 1."""
     try:
-        with output.warnings_as_notes(MissingSegmenterWarning):
+        with one_voice(), output.warnings_as_notes(MissingSegmenterWarning):
             app(args=None if arguments is None else list(arguments))
     except MetacrossError as error:
-        output.show_error(error)
+        if reports_errors():
+            output.show_error(error)
         sys.exit(1)

@@ -69,7 +69,8 @@ def train_command(
 ) -> None:
     """Train a model: meta-training, direct transfer with the recipe direct, or a baseline.
 
-    After a stop, run the same command again to resume.
+    After a stop, run the same command again to resume. Under torchrun its processes share the
+    training; weights do not depend on their number.
     """
     baseline, recipes = _baseline(recipe)
     files = {

@@ -16,6 +16,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from metacross.model.ranks import ALONE, Ranks
 from metacross.text.atomic_files import discard
 from metacross.text.mapped_file import MappedFile
 
@@ -150,20 +151,24 @@ def computed_array(
     plan: ArrayPlan,
     compute: Callable[[int, int], NDArray[Any]],
     progress: Callable[[int], None] = lambda _n_done: None,
+    ranks: Ranks = ALONE,
 ) -> MappedArray:
     """Open the array in a file; if there is none, ``compute(start, end)`` gives its rows.
 
     After a kill, the complete blocks of the unfinished file are not computed again, and the file
     has the same bytes in the end. Processes that compute the same file wait for each other, and use
     the file of the first. ``progress`` is called with the number of finished rows.
+
+    Of ``ranks``, all call ``compute`` for the same rows, and one on each machine writes the file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.with_suffix(".lock")):
+    writes = ranks.local_rank == 0
+    with _locked(path.with_suffix(".lock")) if writes else contextlib.nullcontext():
         array = opened_array(path)
-        if array is None:
-            _compute(path, plan, compute, progress)
-            array = MappedArray(path)
-        return array
+        if ranks.any(writes and array is None):
+            _compute(path, plan, compute, progress, ranks, writes=writes and array is None)
+        ranks.wait()
+        return array or MappedArray(path)
 
 
 def _compute(
@@ -171,23 +176,34 @@ def _compute(
     plan: ArrayPlan,
     compute: Callable[[int, int], NDArray[Any]],
     progress: Callable[[int], None],
+    ranks: Ranks,
+    *,
+    writes: bool,
 ) -> None:
     unfinished = path.with_suffix(".part")
     n_rows, width = plan.shape
-    unfinished.touch()
-    with unfinished.open("r+b") as file:
-        n_done = _complete_rows(file, plan)
+    with contextlib.ExitStack() as stack:
+        file: BinaryIO | None = None
+        if writes:
+            unfinished.touch()
+            file = stack.enter_context(unfinished.open("r+b"))
+        own_rows = n_rows if file is None else _complete_rows(file, plan)
+        n_done = min(ranks.shared(range(ranks.size), lambda _rank: own_rows))
+        if file is not None:
+            _cut(file, plan, n_done)
         progress(n_done)
         for start in range(n_done, n_rows, plan.rows_at_once):
             end = min(start + plan.rows_at_once, n_rows)
             rows = np.ascontiguousarray(compute(start, end), dtype=_TYPES[plan.type_])
             if rows.shape != (end - start, width):
                 raise RuntimeError(f"expected {end - start} rows of {width}, found {rows.shape}")
-            file.write(rows.data)
-            file.flush()
-            os.fsync(file.fileno())
+            if file is not None:
+                file.write(rows.data)
+                file.flush()
+                os.fsync(file.fileno())
             progress(end)
-    unfinished.replace(path)
+    if writes:
+        unfinished.replace(path)
 
 
 @contextlib.contextmanager
@@ -215,9 +231,13 @@ def _complete_rows(file: BinaryIO, plan: ArrayPlan) -> int:
     else:
         file.seek(0)
         file.write(plan.header)
+    _cut(file, plan, n_rows)
+    return n_rows
+
+
+def _cut(file: BinaryIO, plan: ArrayPlan, n_rows: int) -> None:
     file.truncate(len(plan.header) + n_rows * plan.row_bytes)
     file.seek(0, os.SEEK_END)
-    return n_rows
 
 
 def _header(name: str, type_: str, shape: tuple[int, int]) -> bytes:

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 import torch
 
 from metacross.errors import SettingsError
+from metacross.model.launch import torchrun_launch
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device with a name; ``auto`` is the first available of cuda, mps and cpu."""
+    """The device with a name; ``auto`` is the first available of cuda, mps and cpu. Under torchrun
+    each process of a machine has its own ``cuda`` device.
+    """
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return _gpu()
     if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)
@@ -25,6 +28,18 @@ def resolve_device(name: str) -> torch.device:
             f"run.device: expected auto, cpu or a device of this machine, found {name!r} ({reason})"
         ) from None
     return device
+
+
+def _gpu() -> torch.device:
+    launch, n_gpus = torchrun_launch(), torch.cuda.device_count()
+    if launch is None:
+        return torch.device("cuda")
+    if launch.local_rank >= n_gpus:
+        raise SettingsError(
+            f"torchrun: expected at most {n_gpus} processes, one for each GPU, found more; set "
+            "--nproc-per-node, or run.device=cpu"
+        )
+    return torch.device("cuda", launch.local_rank)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from metacross.model.batching import length_batches
 from metacross.model.encoder import encoder_of, last_states, weights_digest
+from metacross.model.ranks import ALONE, Ranks
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window, WindowCutter, batch_of
 from metacross.text.word_grouping import WordGrouper
@@ -46,10 +47,11 @@ class SentenceEncoder:
         sentences: Sequence[Sentence],
         *,
         progress: Callable[[int], None] = lambda _n_done: None,
+        ranks: Ranks = ALONE,
     ) -> Vectors:
         """A vector for each sentence. *Shape:* (sentences, width)."""
         windows = self._window_cutter.windows([self._read(sentence) for sentence in sentences])
-        return self.vectors_of_windows(windows, progress=progress)
+        return self.vectors_of_windows(windows, progress=progress, ranks=ranks)
 
     def _read(self, sentence: Sentence) -> Sentence:
         """The sentence in the words that the encoder reads, without its entities."""
@@ -62,20 +64,29 @@ class SentenceEncoder:
         *,
         batch_pieces: int = 4_096,
         progress: Callable[[int], None] = lambda _n_done: None,
+        ranks: Ranks = ALONE,
     ) -> Vectors:
         """A vector for each sentence that is already cut into windows by the tokenizer of this
-        encoder. *Shape:* (sentences, width).
+        encoder. Processes share out the batches. *Shape:* (sentences, width).
         """
         first_windows = [sentence_windows[:1] for sentence_windows in windows]
-        vectors: Vectors = np.empty((len(windows), 0), dtype=np.float32)
+        batches = length_batches(first_windows, max_pieces=batch_pieces)
         n_done = 0
-        for positions in length_batches(first_windows, max_pieces=batch_pieces):
-            pooled = self._pooled([first_windows[i] for i in positions]).cpu().numpy()
-            if not n_done:
-                vectors = np.empty((len(windows), pooled.shape[1]), dtype=np.float32)
-            vectors[positions] = pooled  # a copy: it can be a view of all states
+
+        def batch_vectors(positions: Sequence[int]) -> Vectors:
+            nonlocal n_done
+            pooled: Vectors = self._pooled([first_windows[i] for i in positions]).cpu().numpy()
             n_done += len(positions)
             progress(n_done)
+            return pooled.copy()  # it can be a view of all states
+
+        vectors: Vectors = np.empty((len(windows), 0), dtype=np.float32)
+        for positions, rows in zip(batches, ranks.shared(batches, batch_vectors), strict=True):
+            if not vectors.shape[1]:
+                vectors = np.empty((len(windows), rows.shape[1]), dtype=np.float32)
+            vectors[positions] = rows
+        if n_done < len(windows):  # other processes did the rest
+            progress(len(windows))
         return vectors
 
     @torch.no_grad()

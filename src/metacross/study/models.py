@@ -1,4 +1,4 @@
-"""Trains, loads and fine-tunes the models of a study."""
+"""Trains, loads and fine-tunes the models of a study, each in one process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.baselines.train_baseline import train_baseline
+from metacross.model.ranks import working_alone
 from metacross.settings import Settings, settings_with
 from metacross.study.study_corpora import StudyCorpora
 from metacross.study.system_runs import SystemRun
@@ -16,6 +17,7 @@ from metacross.training.run_folder import AFTER_TRAINING
 from metacross.training.train import train
 
 
+@working_alone()
 def trained_model(
     corpora: StudyCorpora, settings: Settings, folder: Path, callbacks: Sequence[Callback] = ()
 ) -> NerModel:
@@ -29,6 +31,7 @@ def trained_model(
     )
 
 
+@working_alone()
 def trained_baseline(
     run: SystemRun,
     folder: Path,
@@ -62,6 +65,7 @@ def loaded_model(folder: Path, settings: Settings) -> NerModel:
     return load(folder, device=settings.run.device, **values)
 
 
+@working_alone()
 def fine_tuned_model(
     folder: Path,
     settings: Settings,

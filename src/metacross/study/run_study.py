@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from metacross.errors import SettingsError
+from metacross.model.launch import Launch, torchrun_launch
+from metacross.model.ranks import Counter
 from metacross.study.callbacks import StudyCallback
 from metacross.study.plan import Study, changed_study, load_study, quick_study
-from metacross.study.report import write_report
+from metacross.study.report import REPORT, write_report
 from metacross.study.results import Result, StudyFolder
 from metacross.study.statistics import ResultsGrid
 from metacross.study.study_work import StudyWork
@@ -137,7 +139,8 @@ def run_study(
     number of processes. ``output`` is the folder of the study, by default named after the study.
 
     Results that exist in ``output`` are not made again, and a stopped study resumes. In a script,
-    ``jobs`` above 1 needs the usual ``if __name__ == "__main__":``.
+    ``jobs`` above 1 needs the usual ``if __name__ == "__main__":``. Under torchrun its processes
+    share out the training runs.
     """
     plan = plan_study(
         study,
@@ -153,6 +156,9 @@ def run_study(
         set=set,
         quick=quick,
     )
+    launch = torchrun_launch()
+    if launch is not None and launch.size > 1:
+        return _run_shared(plan, launch, jobs, callback or StudyCallback())
     plan.folder.save_study(plan.study)
     _run(plan, jobs, callback or StudyCallback())
     return _finished(plan)
@@ -164,7 +170,7 @@ def _file_names(files: Mapping[str, str | Path] | None) -> dict[str, str] | None
 
 def _run(plan: StudyPlan, jobs: int, callback: StudyCallback) -> None:
     callback.on_study_begin(len(plan.results) - len(plan.missing), len(plan.results))
-    work = StudyWork.of(plan.missing, plan.folder, curve_sentences=plan.study.curve_sentences)
+    work = _work(plan)
     if jobs > 1 and work.n_parts > 1:
         run_in_processes(work, jobs, callback)
     else:
@@ -172,9 +178,44 @@ def _run(plan: StudyPlan, jobs: int, callback: StudyCallback) -> None:
             work.run(part, callback)
 
 
+def _run_shared(
+    plan: StudyPlan, launch: Launch, jobs: int, callback: StudyCallback
+) -> StudyResults:
+    """Run the study in the processes of torchrun: each takes the next training run when it has
+    finished one. The first one calls ``callback`` and writes the report.
+    """
+    if jobs > 1:
+        raise SettingsError("--jobs: not under torchrun, whose processes share the study")
+    planned, taken, ended, reported = (Counter() for _ in range(4))
+    planned.raised()
+    planned.wait_for(launch.size)  # a plan depends on the results that exist
+    if launch.is_first:
+        plan.folder.save_study(plan.study)
+        callback.on_study_begin(len(plan.results) - len(plan.missing), len(plan.results))
+    work = _work(plan)
+    while (part := taken.raised() - 1) < work.n_parts:
+        work.run(part, callback if launch.is_first else StudyCallback())
+    ended.raised()
+    if launch.is_first:
+        ended.wait_for(launch.size)
+        results = _finished(plan)
+        reported.raised()
+        return results
+    reported.wait_for(1)
+    return _results(plan)
+
+
+def _work(plan: StudyPlan) -> StudyWork:
+    return StudyWork.of(plan.missing, plan.folder, curve_sentences=plan.study.curve_sentences)
+
+
 def _finished(plan: StudyPlan) -> StudyResults:
-    keys = [planned.key for planned in plan.results]
-    plan.folder.arrange(keys)
+    plan.folder.arrange([planned.key for planned in plan.results])
+    write_report(plan.folder, plan.study.title)
+    return _results(plan)
+
+
+def _results(plan: StudyPlan) -> StudyResults:
     results = {result.key: result for result in plan.folder.results()}
-    report = write_report(plan.folder, plan.study.title)
-    return StudyResults(plan.folder.folder, tuple(results[key] for key in keys), report)
+    in_order = tuple(results[planned.key] for planned in plan.results)
+    return StudyResults(plan.folder.folder, in_order, plan.folder.folder / REPORT)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from metacross.adaptation import processes
 from metacross.adaptation.processes import Processes, Send
+from metacross.model.cores import available_cores
 from metacross.study.callbacks import StudyCallback
 from metacross.study.results import Result
 from metacross.study.system_runs import SystemRun
@@ -38,7 +38,7 @@ def run_in_processes(work: Work, n_processes: int, callback: StudyCallback) -> N
     Ctrl-C, SIGTERM and errors stop all processes after their current training step.
     """
     n_processes = min(n_processes, work.n_parts)
-    n_threads = max(1, (os.cpu_count() or 1) // n_processes)
+    n_threads = max(1, available_cores() // n_processes)
 
     def handle(message: tuple[str, Any]) -> None:
         kind, value = message

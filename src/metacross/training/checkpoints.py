@@ -67,10 +67,14 @@ class TrainingState:
 
 
 class Checkpoints:
-    """The checkpoint files of a training. A new file replaces the old one only when complete."""
+    """The checkpoint files of a training. A new file replaces the old one only when complete.
 
-    def __init__(self, folder: Path) -> None:
+    Of the processes that share a training only the first writes; the others have ``writes`` False.
+    """
+
+    def __init__(self, folder: Path, *, writes: bool = True) -> None:
         self._folder = folder
+        self._writes = writes
 
     @property
     def checkpoint(self) -> Path:
@@ -93,11 +97,13 @@ class Checkpoints:
     def save(self, state: TrainingState, history: History) -> None:
         """Save the state after a step."""
         metadata = {"history": json.dumps(asdict(history))}
-        write_tensors(state.tensors(), self.checkpoint, metadata)
+        if self._writes:
+            write_tensors(state.tensors(), self.checkpoint, metadata)
 
     def save_best(self, state: TrainingState) -> None:
         """Save the weights as the best so far."""
-        write_tensors(state.weights(), self.best)
+        if self._writes:
+            write_tensors(state.weights(), self.best)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], History]:

@@ -159,7 +159,7 @@ def distillation_settings(settings: Settings, n_sentences: int) -> Settings:
     }
     values["masking"]["ratio"] = 0.0
     values["loss"]["max_weight"] = 0.0
-    values["run"]["method"] = "direct"
+    values["run"] |= {"method": "direct", "blocks": None}
     return Settings.model_validate(values)
 
 

@@ -11,6 +11,8 @@ from types import FrameType
 from typing import TypeAlias
 
 from metacross.errors import RunError
+from metacross.model.launch import RESUME
+from metacross.model.ranks import ALONE, Ranks
 from metacross.training.callbacks import Callback
 from metacross.training.checkpoints import Checkpoints, History, TrainingState
 
@@ -49,11 +51,14 @@ def run(
     checkpoints: Checkpoints,
     validate: Validate | None,
     callbacks: Sequence[Callback] = (),
+    ranks: Ranks = ALONE,
 ) -> History:
     """Take the remaining steps, saving the best weights by validation and the last ones.
 
     ``validate`` gives the dev F1; None means that the last weights count as the best. A step may
     depend only on its number and the state, so that a resumed training ends with the same weights.
+    ``ranks`` are the processes that share the steps; a request to stop one of them stops all after
+    the same step.
     """
     history = checkpoints.resume(state)
     for callback in callbacks:
@@ -70,14 +75,12 @@ def run(
                     checkpoints.save_best(state)
                 elif validate and (done % loop.validate_every == 0 or done == loop.steps):
                     history = _after_validation(history, state, checkpoints, validate, callbacks)
-                if done % loop.checkpoint_every == 0 or done == loop.steps or stop.requested:
+                stops = ranks.any(stop.requested)
+                if done % loop.checkpoint_every == 0 or done == loop.steps or stops:
                     seconds = time.monotonic() - began
                     checkpoints.save(state, history.with_time(seconds))
-                if stop.requested:
-                    raise RunError(
-                        f"Stopped after step {done:,} of {loop.steps:,}. "
-                        "Run the same command again to resume."
-                    )
+                if stops:
+                    raise RunError(f"Stopped after step {done:,} of {loop.steps:,}. {RESUME}")
     finally:
         for callback in callbacks:
             callback.on_train_end()

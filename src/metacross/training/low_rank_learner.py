@@ -27,7 +27,8 @@ from metacross.model.batching import padding_groups
 from metacross.model.devices import seeded
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
-from metacross.training.tasks import MetaGradient, TaskExamples
+from metacross.training.blocks import LossSum
+from metacross.training.tasks import TaskExamples
 
 _GROUP_PIECES = 1_024  # pieces of supports that go through the network together
 
@@ -60,7 +61,7 @@ class LowRankLearner:
     @torch.no_grad()
     def meta_gradient(
         self, tasks: Sequence[TaskExamples], *, learning_rate: float, seeds: tuple[int, ...]
-    ) -> MetaGradient:
+    ) -> LossSum:
         """The sum of the tasks' losses and of their gradients."""
         total = {name: torch.zeros_like(weight) for name, weight in self._tagger.trainable.items()}
         loss = 0.0
@@ -70,7 +71,7 @@ class LowRankLearner:
                     weights = self._adapted(group, learning_rate)
                     for batch in self._query_batches(group):
                         loss += self._add_query_gradients(group, batch, weights, total)
-        return MetaGradient(loss, list(total.values()))
+        return LossSum(loss, list(total.values()))
 
     def _groups(self, tasks: Sequence[TaskExamples]) -> Iterator[list[TaskExamples]]:
         """Tasks with supports of similar length, few enough to fit in memory."""

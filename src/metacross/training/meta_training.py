@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -12,13 +12,15 @@ from metacross.adaptation.gradient_recorder import UnsupportedLayer
 from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.adaptation.textbook import adapted, dropout, gradients
 from metacross.model.devices import seeded
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
+from metacross.training.blocks import LossSum, blocks_of, own_sum, total
 from metacross.training.loop import Step, StepResult
 from metacross.training.low_rank_learner import LowRankLearner, can_learn_side_by_side
 from metacross.training.masking import EpochMasker
 from metacross.training.sampling import Draw, Sampler
-from metacross.training.tasks import MetaGradient, Task, TaskExamples
+from metacross.training.tasks import Task, TaskExamples
 
 
 def maml_step(
@@ -27,13 +29,15 @@ def maml_step(
     tasks: Sequence[Task],
     settings: Settings,
     adam: Adam,
+    ranks: Ranks = ALONE,
 ) -> Step:
     """First-order MAML: sum the query gradients of a batch of tasks, each at the weights adapted to
-    the task's support, and take one step of the outer optimizer.
+    the task's support, and take one step of the outer optimizer. Processes share out the tasks.
     """
     meta, seed = settings.meta, settings.run.seed
     sampler = Sampler(len(tasks), meta.tasks_per_step, seed)
     masker = EpochMasker(tagger, examples, settings)
+    weights = list(tagger.trainable.values())
     textbook = TextbookLearner(tagger, settings)
     learner: Learner = textbook
     if can_learn_side_by_side(tagger, settings):
@@ -49,18 +53,21 @@ def maml_step(
         factor = learning_rate_factor(settings.schedule, number, meta.steps)
         inner_learning_rate = meta.inner_learning_rate * (factor if settings.schedule.inner else 1)
         drawn = [task_examples(draw) for draw in sampler.draws(number)]
+        blocks = blocks_of(drawn, [task.n_pieces for task in drawn], settings.run.blocks or 1)
 
-        def total(learner: Learner) -> MetaGradient:
+        def of_block(_number: int, block: Sequence[TaskExamples]) -> LossSum:
             return learner.meta_gradient(
-                drawn, learning_rate=inner_learning_rate, seeds=(seed, number)
+                block, learning_rate=inner_learning_rate, seeds=(seed, number)
             )
 
+        def own() -> LossSum:
+            return own_sum(blocks, of_block, weights, ranks)
+
         with dropout(tagger, enabled=True):
-            try:
-                meta_gradient = total(learner)
-            except UnsupportedLayer:
-                learner = textbook
-                meta_gradient = total(learner)
+            own_gradient = _unless_unsupported(own)
+            if learner is not textbook and ranks.any(own_gradient is None):
+                learner, own_gradient = textbook, None
+            meta_gradient = total(own_gradient or own(), ranks)
         adam.step(meta_gradient.gradients, meta.outer_learning_rate * factor)
         used_fallback = learner is textbook and meta.inner_optimizer != "adam"
         return StepResult(meta_gradient.loss / len(drawn), len(drawn), used_fallback)
@@ -68,12 +75,20 @@ def maml_step(
     return step
 
 
+def _unless_unsupported(compute: Callable[[], LossSum]) -> LossSum | None:
+    """What ``compute`` gives; None if the fast meta-step does not support the network."""
+    try:
+        return compute()
+    except UnsupportedLayer:
+        return None
+
+
 class Learner(Protocol):
     """Computes the meta-gradients of tasks; afterwards the tagger has its original weights."""
 
     def meta_gradient(
         self, tasks: Sequence[TaskExamples], *, learning_rate: float, seeds: tuple[int, ...]
-    ) -> MetaGradient:
+    ) -> LossSum:
         """The sum of the tasks' losses and of their gradients; ``seeds`` are those of dropout."""
 
 
@@ -86,7 +101,7 @@ class TextbookLearner:
 
     def meta_gradient(
         self, tasks: Sequence[TaskExamples], *, learning_rate: float, seeds: tuple[int, ...]
-    ) -> MetaGradient:
+    ) -> LossSum:
         """The sum of the tasks' losses and of their gradients."""
         total = [torch.zeros_like(weight) for weight in self._tagger.trainable.values()]
         losses = 0.0
@@ -101,7 +116,7 @@ class TextbookLearner:
                 )
             torch._foreach_add_(total, gradient)
             losses += loss
-        return MetaGradient(losses, total)
+        return LossSum(losses, total)
 
 
 def task_gradient(

@@ -87,6 +87,13 @@ class RunFolder:
             }
         )
 
+    @property
+    def blocks(self) -> int | None:
+        """Into how many blocks the training here cuts its steps; None: there is no training."""
+        if not self.record.exists():
+            return None
+        return self._read()["recipe"]["run"].get("blocks") or 1
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock of the folder; refuse if another process trains in it. The lock ends with
@@ -141,11 +148,14 @@ class RunFolder:
 
 def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings on which the outcome of a training depends."""
-    return {
+    relevant = {
         group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
         for group, values in settings.model_dump(mode="json").items()
         if group not in BASELINE_GROUPS
     }
+    if "blocks" in relevant.get("run", {}) and relevant["run"]["blocks"] is None:
+        del relevant["run"]["blocks"]  # one block, as before there were any
+    return relevant
 
 
 def package_versions() -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from metacross.adaptation.retrieval import QUERY_BLOCK, Index, build_index, searches_exactly
 from metacross.adaptation.vector_cache import cache_folder
+from metacross.errors import ModelError
 from metacross.model.array_file import Array, ArrayPlan, MappedArray, computed_array, rows_digest
+from metacross.model.ranks import ALONE, Ranks
 from metacross.model.tagger import Example
 from metacross.settings import RetrievalSettings
 
@@ -38,15 +38,10 @@ class TaskExamples:
     support: tuple[Example, ...]
     query: Example
 
-
-@dataclass(frozen=True, slots=True)
-class MetaGradient:
-    """Sums over tasks: of the losses of their queries, and of the gradients of these losses at the
-    weights adapted to the tasks, in the order of the trainable weights.
-    """
-
-    loss: float
-    gradients: Sequence[Tensor]
+    @property
+    def n_pieces(self) -> int:
+        """Number of pieces in all its sentences."""
+        return sum(example.n_pieces for example in (*self.support, self.query))
 
 
 class PseudoTasks(Sequence[Task]):
@@ -85,6 +80,7 @@ def pseudo_tasks(
     *,
     queries: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] = lambda _n_done, _n_total: None,
+    ranks: Ranks = ALONE,
 ) -> PseudoTasks:
     """Every source sentence is the query of a task; its support are the nearest other sentences
     (Eq. 4).
@@ -92,7 +88,7 @@ def pseudo_tasks(
     A sentence is never in its own support. ``queries`` are the positions of the sentences whose
     tasks are needed, in rising order; None: all. If finding them takes long, they are kept in the
     cache folder, and after a kill the next call resumes. ``progress`` is called with the number of
-    tasks found and of all.
+    tasks found and of all. Processes share out the queries.
     """
     positions = np.arange(len(vectors)) if queries is None else queries
     finder = _TaskFinder(vectors, settings, positions)
@@ -101,17 +97,28 @@ def pseudo_tasks(
     def report(n_done: int) -> None:
         progress(n_done, n_tasks)
 
+    def supports(start: int, end: int) -> NDArray[np.int64]:
+        blocks = [(s, min(s + QUERY_BLOCK, end)) for s in range(start, end, QUERY_BLOCK)]
+        return np.concatenate(ranks.shared(blocks, lambda block: finder.supports(*block)))
+
+    at_once = QUERY_BLOCK * ranks.size
     if n_tasks * len(vectors) > _QUICK:
         path = cache_folder() / "tasks" / f"{finder.key}.safetensors"
         shape = (n_tasks, settings.neighbors)
-        plan = ArrayPlan("supports", shape, rows_at_once=QUERY_BLOCK, type_="I64")
-        with contextlib.suppress(OSError):  # the cache cannot be written
-            supports = computed_array(path, plan, finder.supports, report)
-            return PseudoTasks(len(vectors), positions, supports[:])
+        plan = ArrayPlan("supports", shape, rows_at_once=at_once, type_="I64")
+        try:
+            found = computed_array(path, plan, supports, report, ranks)
+            return PseudoTasks(len(vectors), positions, found[:])
+        except OSError as problem:  # the cache cannot be written
+            if ranks.size > 1:
+                raise ModelError(
+                    f"{path.parent}: expected room for {n_tasks:,} tasks, found: "
+                    f"{problem.strerror}; METACROSS_CACHE names another folder"
+                ) from problem
     blocks = []
-    for start in range(0, n_tasks, QUERY_BLOCK):
-        end = min(start + QUERY_BLOCK, n_tasks)
-        blocks.append(finder.supports(start, end))
+    for start in range(0, n_tasks, at_once):
+        end = min(start + at_once, n_tasks)
+        blocks.append(supports(start, end))
         report(end)
     return PseudoTasks(len(vectors), positions, np.concatenate(blocks))
 

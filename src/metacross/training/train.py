@@ -7,13 +7,13 @@ import platform
 import random
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
 
-from metacross.adaptation.evaluation import check_labels, f1_of
+from metacross.adaptation.evaluation import check_labels
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
@@ -29,6 +29,7 @@ from metacross.model.model_folder import (
     pretrained_encoder,
     save_model,
 )
+from metacross.model.ranks import ALONE, Ranks, joined_ranks, refuse_sharing
 from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer
 from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
@@ -46,6 +47,7 @@ from metacross.text.source_corpora import read_sources
 from metacross.text.stored_sentences import StoredSentences, stored
 from metacross.text.tags import TagSet
 from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
+from metacross.training.blocks import with_blocks
 from metacross.training.callbacks import Callback, JsonLog
 from metacross.training.checkpoints import (
     Checkpoints,
@@ -76,20 +78,24 @@ def train(
     model then adapts to neighbors of any of them.
     ``recipe`` is a recipe's name, a YAML file, a list of them, or settings; ``encoder`` overrides
     the recipe's. With ``output`` the model is saved there, and a training that was stopped resumes
-    when it is called again with the same arguments; a finished model is only loaded.
+    when it is called again with the same arguments; a finished model is only loaded. Under torchrun
+    the processes share the training; ``callbacks`` are called in the first one only.
 
         model = metacross.train("en/train.conll", dev="en/dev.conll", recipe=["mini", "direct"])
     """
     settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
     if encoder is not None:
         settings = settings_with(settings, {"encoder": {"name": encoder}})
+    ranks = joined_ranks()
+    if output is None and ranks.size > 1:
+        raise SettingsError("output: expected a folder, because several processes share it")
     source = with_target_casing(
         _relabeled(source, settings, max_in_memory=settings.run.mmap_above), settings
     )
     dev = _relabeled(dev, settings)
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
-        return _train(source, dev, settings, folder, callbacks)
+        return _train(source, dev, settings, folder, callbacks if ranks.is_first else (), ranks)
 
 
 def _relabeled(
@@ -138,8 +144,12 @@ def _train(
     settings: Settings,
     folder: str | Path,
     callbacks: Sequence[Callback],
+    ranks: Ranks,
 ) -> NerModel:
-    check_writable(Path(folder))
+    run_folder = RunFolder(folder)
+    settings = with_blocks(settings, run_folder.blocks, ranks)
+    if ranks.is_first:
+        check_writable(Path(folder))
     _check_labeled(source, dev)
     tag_set = TagSet(tuple(source.entities_by_label))
     network = new_tagger_network(
@@ -150,29 +160,30 @@ def _train(
         layers=settings.encoder.layers,
     )
     tokenizer = load_tokenizer(settings.encoder.name)
-    run_folder = RunFolder(folder)
     digests = {"source corpus": corpus_digest(source), "dev corpus": corpus_digest(dev)}
-    run_folder.start(settings, digests | {"encoder": weights_digest(network)})
+    if ranks.is_first:
+        run_folder.start(settings, digests | {"encoder": weights_digest(network)})
+    ranks.wait()
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
     tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
     examples = tagger.lazy_examples(source.sentences)
-    datastore = new_datastore(source, examples, tagger, settings, callbacks)
+    datastore = new_datastore(source, examples, tagger, settings, callbacks, ranks)
     adam = Adam(tagger.trainable, settings.optimizer)
     label = CorpusLabeler(tagger, batch_pieces=settings.run.batch_pieces)
     for callback in callbacks:
         callback.on_model(label)
 
     def validate() -> float:
-        return f1_of(label(dev), dev)
+        return label.f1(dev, ranks)
 
     source_facts = CorpusFacts.of(source, digests["source corpus"])
     dev_facts = CorpusFacts.of(dev, digests["dev corpus"])
     facts = facts_of_training(settings.encoder.name, source=source_facts, dev=dev_facts)
     parts = ModelParts(tagger, settings, datastore, settings.run.method == "meta", facts)
-    step = _step(tagger, examples, datastore, settings, adam, callbacks)
+    step = _step(tagger, examples, datastore, settings, adam, callbacks, ranks)
     state = TrainingState(tagger.trainable, adam)
-    return run_and_save(parts, examples, step, state, run_folder, validate, callbacks)
+    return run_and_save(parts, examples, step, state, run_folder, validate, callbacks, ranks)
 
 
 def fine_tune(
@@ -191,6 +202,7 @@ def fine_tune(
     A random subset of the text is used: ``fraction`` of it or ``n_sentences``; without either all
     of it. With ``output`` the model is saved there.
     """
+    refuse_sharing("fine-tuning")
     if not isinstance(target, Corpus):
         target = read_corpus(target)
     check_labels(target, model.labels)
@@ -261,6 +273,7 @@ def run_and_save(
     run_folder: RunFolder,
     validate: Callable[[], float] | None,
     callbacks: Sequence[Callback],
+    ranks: Ranks = ALONE,
 ) -> NerModel:
     """Run the training loop, take the best weights, save the model."""
     settings = parts.settings
@@ -270,9 +283,10 @@ def run_and_save(
         validate_every=settings.run.validate_every,
         checkpoint_every=settings.run.checkpoint_every,
     )
-    checkpoints = Checkpoints(run_folder.training)
+    checkpoints = Checkpoints(run_folder.training, writes=ranks.is_first)
     memory_bytes = 2**20 * settings.run.frozen_cache_mb
-    with run_folder.locked():
+    with run_folder.locked() if ranks.is_first else nullcontext():
+        log = [JsonLog(run_folder.log)] if ranks.is_first else []
         with parts.tagger.frozen_cache(examples, memory_bytes=memory_bytes):
             history = run(
                 step,
@@ -280,12 +294,16 @@ def run_and_save(
                 loop,
                 checkpoints=checkpoints,
                 validate=validate,
-                callbacks=[JsonLog(run_folder.log), *callbacks],
+                callbacks=[*log, *callbacks],
+                ranks=ranks,
             )
+        ranks.wait()  # until the best weights are written
         load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
-        run_folder.finish(history)
         parts = replace(parts, facts=parts.facts and _with_outcome(parts.facts, history))
-        save_model(parts, run_folder.folder)
+        if ranks.is_first:
+            run_folder.finish(history)
+            save_model(parts, run_folder.folder)
+        ranks.wait()
     return NerModel(parts)
 
 
@@ -306,9 +324,10 @@ def _step(
     settings: Settings,
     adam: Adam,
     callbacks: Sequence[Callback],
+    ranks: Ranks,
 ) -> Step:
     if settings.run.method == "direct":
-        return mini_batch_step(tagger, examples, settings, adam)
+        return mini_batch_step(tagger, examples, settings, adam, ranks)
     meta = settings.meta
     queries = drawn_positions(
         len(examples), meta.tasks_per_step, settings.run.seed, steps=meta.steps
@@ -318,8 +337,10 @@ def _step(
         for callback in callbacks:
             callback.on_prepare("tasks", n_done, n_total)
 
-    tasks = pseudo_tasks(datastore.vectors, settings.retrieval, queries=queries, progress=progress)
-    return maml_step(tagger, examples, tasks, settings, adam)
+    tasks = pseudo_tasks(
+        datastore.vectors, settings.retrieval, queries=queries, progress=progress, ranks=ranks
+    )
+    return maml_step(tagger, examples, tasks, settings, adam, ranks)
 
 
 def new_datastore(
@@ -328,6 +349,7 @@ def new_datastore(
     tagger: Tagger,
     settings: Settings,
     callbacks: Sequence[Callback],
+    ranks: Ranks = ALONE,
 ) -> Datastore:
     """The source sentences with their vectors, made before the first step changes any weight."""
     retrieval = settings.retrieval
@@ -355,6 +377,7 @@ def new_datastore(
         windows=windows,
         progress=progress,
         max_in_memory=settings.run.mmap_above,
+        ranks=ranks,
     )
     return Datastore(source, vectors, encoder, pretrained, outside)
 

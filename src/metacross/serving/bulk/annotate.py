@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from metacross.adaptation.processes import RESUME
 from metacross.adaptation.sentence_adapter import EngineName
 from metacross.errors import DataError, RunError, SettingsError
+from metacross.model.cores import available_cores
 from metacross.model.devices import resolve_device
 from metacross.model.hub_models import find_model
+from metacross.model.launch import RESUME
 from metacross.model.model_card import HUB
 from metacross.model.model_digest import model_digest
 from metacross.model.model_folder import describe_model
@@ -274,9 +274,7 @@ def _default_workers(model: BulkModel) -> int:
         return torch.cuda.device_count() if model.device == "cuda" else 1
     if model.device != "cpu":
         return 1
-    has_affinity = hasattr(os, "sched_getaffinity")
-    n_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return max(1, n_cores // model.threads)
+    return max(1, available_cores() // model.threads)
 
 
 def _manifest(

@@ -1,5 +1,5 @@
 """The report of a study."""
 
-from metacross.study.report.report import write_report
+from metacross.study.report.report import REPORT, write_report
 
-__all__ = ["write_report"]
+__all__ = ["REPORT", "write_report"]

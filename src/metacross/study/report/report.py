@@ -24,6 +24,8 @@ from metacross.study.results import StudyFolder
 from metacross.study.statistics import ResultsGrid
 from metacross.text.writing import write_atomically
 
+REPORT = "report.html"
+
 
 def write_report(folder: StudyFolder, title: str) -> Path:
     """Write ``report.html`` and ``report.md`` into a study's folder, from the results so far.
@@ -36,7 +38,7 @@ def write_report(folder: StudyFolder, title: str) -> Path:
     grid, stored = ResultsGrid.of(results), StoredPredictions(folder)
     study = folder.study.read_text(encoding="utf-8") if folder.study.exists() else None
     document = Document(title, tuple(_facts(grid, stored)), tuple(_sections(grid, stored, study)))
-    path = folder.folder / "report.html"
+    path = folder.folder / REPORT
     write_atomically(path, [html_page(document)])
     write_atomically(folder.folder / "report.md", [markdown_text(document)])
     return path
