@@ -50,7 +50,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         f"frozen). The sentences and their neighbors are those of the bundled corpus.",
         *_adaptation(results["adaptation"]),
         *_normalized(results["normalized"]),
-        *_parts(results.get("parts", {})),
+        *(_parts(results["parts"]) if "parts" in results else ()),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
         *_growth(results["growth"]),

@@ -15,8 +15,10 @@ def test_the_command_runs_as_a_program(write):
 
 def test_help_lists_the_commands_in_order(run):
     commands = re.findall(r"^│ ([a-z-]+) +[A-Z]", run("--help").out, flags=re.MULTILINE)
-    expected = "demo check convert score train evaluate predict neighbors fine-tune experiment"
-    expected += " compare baselines translate project serve select remember forget card push"
+    expected = "demo check convert score train evaluate predict annotate neighbors fine-tune"
+    expected += (
+        " experiment compare baselines translate project serve select remember forget card push"
+    )
     assert commands == expected.split()
 
 

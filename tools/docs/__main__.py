@@ -1,7 +1,7 @@
 """Writes the reference pages: ``python -m tools.docs``.
 
 ``python -m tools.docs output`` also runs the Python code of the README, the tutorial and some
-how-tos, and writes what it prints below it.
+how-tos, and writes what it prints below it; file names after ``output`` choose pages.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ def main(arguments: list[str]) -> None:
     """Write the pages."""
     (REFERENCE / "commands.md").write_text(command_page(), "utf-8")
     (REFERENCE / "settings.md").write_text(settings_page(), "utf-8")
-    if arguments == ["output"]:
+    if arguments[:1] == ["output"]:
+        named = {Path(name).resolve() for name in arguments[1:]}
         for page in PAGES_WITH_OUTPUT:
-            page.write_text(refreshed(page.read_text("utf-8")), "utf-8")
+            if not named or page in named:
+                page.write_text(refreshed(page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
