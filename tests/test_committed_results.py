@@ -24,14 +24,26 @@ ROOT = Path(__file__).parent.parent
 )
 def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
     study = load_study(ROOT / study if "/" in study else study, {"recipe": "mini"})
-    results = [
-        Result.model_validate_json(line)
-        for line in (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text().splitlines()
-    ]
-    assert results
-    for result in results:
-        unused = "fine_tuning" if result.fraction == 0 else "adaptation"
-        of_study = relevant_settings(study.settings(result.system, result.seed))
-        of_result = relevant_settings(Settings.model_validate(result.recipe))
-        assert {**of_study, unused: None} == {**of_result, unused: None}
+    for result in committed(lines):
+        check_settings(result, study)
         assert result.digests["encoder"] == encoder_digest("mini")
+
+
+def test_the_results_of_gemma_are_of_the_study_as_it_is():
+    study = load_study(ROOT / "docs/studies/gemma-zero-shot.yaml")
+    for result in committed("gemma-zero-shot"):
+        check_settings(result, study)
+
+
+def committed(lines):
+    text = (ROOT / "docs" / "results" / f"{lines}.jsonl").read_text()
+    results = [Result.model_validate_json(line) for line in text.splitlines()]
+    assert results
+    return results
+
+
+def check_settings(result, study):
+    unused = "fine_tuning" if result.fraction == 0 else "adaptation"
+    of_study = relevant_settings(study.settings(result.system, result.seed))
+    of_result = relevant_settings(Settings.model_validate(result.recipe))
+    assert {**of_study, unused: None} == {**of_result, unused: None}
