@@ -3,10 +3,9 @@
 python -m benchmarks.bulk --write    # bulk.json, bulk.md, and the tables of docs/how-to/annotate.md
 python -m benchmarks.bulk --sentences 400 --kill-sentences 200 --kills 5 --part 20 --output DIR
 
-The corpus is made of the bundled one with a seed: sentences get other entities of the same type and
-language, lose some words, and are joined. Each kill is a run of its own: the command starts in an
-empty folder, and at a random moment a worker, a machine of the cluster or the command itself is
-killed (SIGKILL). A killed command is run again. At the end every part must have the bytes of an
+The corpus is the bundled one, varied with a seed. Each kill is a run of its own: the command starts
+in an empty folder, and at a random moment a worker, a machine of the cluster or the command itself
+is killed (SIGKILL). A killed command is run again. At the end every part must have the bytes of an
 undisturbed run.
 """
 
@@ -22,16 +21,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import metacross
 from benchmarks.measuring import load_line, machine_line
 from benchmarks.served import demo_model
 from benchmarks.server_page import write_block
+from benchmarks.synthetic_source import varied_sentences
 from metacross.text.bundled_corpus import TARGETS
 from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Sentence
@@ -41,7 +39,6 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER.parent / "docs" / "how-to" / "annotate.md"
 VICTIMS = ("worker", "command", "ray worker", "ray machine", "ray command")
 _LONGEST_RUN = 3_600  # seconds
-_JOINED, _LEFT_OUT = 0.2, 0.1  # of sentences and of words
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,43 +63,18 @@ class Kill:
     same_bytes: bool
 
 
-def varied_sentences(n: int, seed: int) -> list[Sentence]:
-    """Sentences of the bundled corpus with other entities of the same type and language, without
-    some of their other words, and some of them joined.
-    """
-    rng = random.Random(seed)
-    corpora = {language: metacross.bundled_corpus(language, "test") for language in TARGETS}
-    names: dict[tuple[str, str], list[tuple[str, ...]]] = defaultdict(list)
-    for language, corpus in corpora.items():
-        for sentence in corpus:
-            for span in sentence.spans or ():
-                names[language, span.label].append(sentence.words_of(span))
-
-    def varied(language: str) -> list[str]:
-        sentence = rng.choice(corpora[language].sentences)
-        words: list[str] = []
-        position = 0
-        for span in sentence.spans or ():
-            words += _most(sentence.words[position : span.start], rng)
-            words += rng.choice(names[language, span.label])
-            position = span.end
-        return [*words, *_most(sentence.words[position:], rng)]
-
-    sentences = []
+def foreign_sentences(n: int, seed: int) -> Iterator[Sentence]:
+    """Varied sentences of the bundled corpus without labels, of one language after the other."""
+    by_language = [
+        varied_sentences(n, seed=seed, language=language, split="test") for language in TARGETS
+    ]
     for number in range(n):
-        language = TARGETS[number % len(TARGETS)]
-        words = varied(language) + (varied(language) if rng.random() < _JOINED else [])
-        sentences.append(Sentence(tuple(words) or (".",)))
-    return sentences
-
-
-def _most(words: Sequence[str], rng: random.Random) -> list[str]:
-    return [word for word in words if rng.random() >= _LEFT_OUT]
+        yield Sentence(next(by_language[number % len(TARGETS)]).words)
 
 
 def write_sentences(n: int, path: Path, *, seed: int = 0) -> Path:
     """Write varied sentences as CoNLL, without labels."""
-    write_atomically(path, map(conll_lines, varied_sentences(n, seed)))
+    write_atomically(path, map(conll_lines, foreign_sentences(n, seed)))
     return path
 
 

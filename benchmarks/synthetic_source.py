@@ -1,4 +1,4 @@
-"""Makes labeled English sentences without end, by varying the bundled corpus."""
+"""Makes labeled sentences without end, by varying the bundled corpus."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ class Vocabulary:
     words: Sequence[str]
 
 
-def varied_sentences(n: int, *, seed: int) -> Iterator[Sentence]:
+def varied_sentences(
+    n: int, *, seed: int, language: str = "en", split: str = "train"
+) -> Iterator[Sentence]:
     """Sentences of the bundled corpus with other entities of the same label and some other words;
     every fifth is two of them. The same seed gives the same sentences.
     """
-    corpus = bundled_corpus("en", "train").sentences
+    corpus = bundled_corpus(language, split).sentences
     vocabulary = _vocabulary(corpus)
     rng = random.Random(seed)
     for _ in range(n):
@@ -34,7 +36,7 @@ def varied_sentences(n: int, *, seed: int) -> Iterator[Sentence]:
             shift = len(words)
             spans += [Span(s.start + shift, s.end + shift, s.label) for s in more_spans]
             words += more_words
-        yield Sentence(tuple(words), tuple(spans), language="en")
+        yield Sentence(tuple(words), tuple(spans), language=language)
 
 
 def _varied(

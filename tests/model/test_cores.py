@@ -1,12 +1,14 @@
 """Threads of torch follow the cores that a process may use."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 import torch
 
+from metacross.adaptation.ner_model import load
 from metacross.model.cores import available_cores, use_threads
 from metacross.settings import load_settings
 from tiny import tagger_on
@@ -81,6 +83,18 @@ def test_the_environment_variable_wins_over_the_cores(threads, monkeypatch):
     threads(N_CORES + 3)
     use_threads(None)
     assert torch.get_num_threads() == N_CORES + 3
+
+
+def test_a_saved_model_does_not_keep_the_threads_of_the_machine_it_was_trained_on(
+    threads, trained_folder, tmp_path
+):
+    shutil.copytree(trained_folder, tmp_path / "model")
+    recipe = tmp_path / "model" / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("threads: null", "threads: 2"))
+    assert "threads: 2" in recipe.read_text()
+    threads(1)
+    assert load(tmp_path / "model").settings.run.threads is None
+    assert torch.get_num_threads() == 1
 
 
 def test_a_model_uses_the_threads_of_the_setting(threads, encoders):

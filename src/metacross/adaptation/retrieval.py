@@ -122,7 +122,7 @@ def _normalized(vectors: Vectors | Tensor) -> Tensor:
 
 
 def searches_exactly(n_vectors: int, settings: RetrievalSettings) -> bool:
-    """Whether the search among so many vectors is exact. ``auto`` is if faiss is not installed."""
+    """Whether the search among ``n_vectors`` is exact; ``auto`` is where faiss is not installed."""
     if settings.search == "auto":
         return n_vectors <= settings.faiss_above or find_spec("faiss") is None
     return settings.search == "exact"
