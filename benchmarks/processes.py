@@ -1,12 +1,12 @@
 """Measures trainings that processes of torchrun share: their weights, and their speed.
 
-python -m benchmarks.processes --output processes.json   # about 25 minutes on two free cores
-python -m benchmarks.processes --quick                   # five minutes, to check that it works
+python -m benchmarks.processes --write   # processes.json and docs/how-to/several-processes.md
+python -m benchmarks.processes --quick   # five minutes, to check that it works
 
 The bundled encoder is trained on the bundled English corpus, with steps of 32 tasks or sentences.
 Each process has one thread; ``metacross train`` without torchrun has as many as there are cores.
-The launches follow each other in turns. The time of a step is that between two lines of the log,
-so that it is without start and preparation.
+The launches follow each other in turns, about twenty minutes on two free cores. The time of a step
+is that between two lines of the log, so that it is without start and preparation.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import load_line, machine_line, summary
+from benchmarks.server_page import write_block
 from metacross.text.bundled_corpus import bundled_corpus
 from metacross.text.writing import write_atomically, write_corpus
 
+RESULTS = Path(__file__).with_suffix(".json")
+PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "several-processes.md"
 METHODS = {
     "meta, Adam": ("mini", "meta.inner_optimizer=adam"),
     "meta, normalized": ("mini", "meta.inner_optimizer=normalized"),
@@ -48,22 +51,24 @@ def main() -> None:
     """Measure, print tables as Markdown, and write all figures as JSON."""
     parser = argparse.ArgumentParser(description="Measure trainings that processes share.")
     parser.add_argument("--quick", action="store_true", help="few steps, small and once")
-    parser.add_argument("--output", type=Path, help="file for the figures, as JSON")
+    parser.add_argument("--write", action="store_true", help="write the figures and the page")
     options = parser.parse_args()
     load, figures = load_line(), {}
     for method in METHODS:
         figures[method] = measure(
             method,
-            steps=3 if options.quick else 12,
+            steps=3 if options.quick else 8,
             n_items=8 if options.quick else 32,
             repeats=1 if options.quick else 3,
         )
         sys.stdout.write(as_markdown(method, figures[method]) + "\n")
         sys.stdout.flush()
     sys.stdout.write(f"{machine_line()}; {load}\n")
-    if options.output is not None:
+    if options.write:
         record = {"machine": machine_line(), "load": load, "methods": figures}
-        write_atomically(options.output, [json.dumps(record, indent=1), "\n"])
+        write_atomically(RESULTS, [json.dumps(record, indent=1), "\n"])
+        tables = [as_markdown(method, rows) for method, rows in figures.items()]
+        write_block("processes", "\n".join([*tables, f"{machine_line()}; {load}."]), PAGE)
 
 
 def measure(method: str, *, steps: int, n_items: int, repeats: int) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parent.parent
     [
         ("docs/studies/mini-zero-shot.yaml", "mini-zero-shot"),
         ("docs/studies/mini-search.yaml", "mini-search"),
+        ("docs/studies/mini-normalized-search.yaml", "mini-normalized-search"),
+        ("docs/studies/mini-normalized.yaml", "mini-normalized"),
         ("low-resource", "mini-low-resource"),
     ],
 )

@@ -6,25 +6,24 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from metacross.baseline_settings import (
+    AdversarySettings,
+    BilstmCrfSettings,
+    ConsistencySettings,
+    CrfSettings,
+    DistillationSettings,
+    KnnSettings,
+    ProjectionSettings,
+    TranslationSettings,
+    TwoLanguageSettings,
+)
 from metacross.errors import SettingsError
-
-
-class SettingsGroup(BaseModel):
-    """A group of settings: immutable, and strict about names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def as_yaml(self) -> str:
-        """The group as YAML that reads back equal."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-
-
-Group = TypeVar("Group", bound=SettingsGroup)
+from metacross.settings_group import Group, SettingsGroup
 
 
 class EncoderSettings(SettingsGroup):
@@ -95,6 +94,11 @@ class RetrievalSettings(SettingsGroup):
     )
     faiss_above: int = Field(
         1_000_000, ge=0, description="source sentences above which retrieval.search=auto is faiss"
+    )
+    split_languages: bool = Field(
+        False,
+        description="a foreign sentence learns from the K nearest of every source language instead "
+        "of the K nearest of all",
     )
     skip_nearest: int = Field(
         0, ge=0, description="number of nearest neighbors that a foreign sentence skips"
@@ -210,85 +214,6 @@ class DataSettings(SettingsGroup):
     )
 
 
-class TranslationSettings(SettingsGroup):
-    """Word-by-word translation of the source corpus with a lexicon (baselines)."""
-
-    max_phrase_length: int = Field(4, ge=1, description="words of the longest phrase looked up")
-    language_model_weight: float = Field(
-        0.25, ge=0, description="weight of the language model's log-probability; 0: lexicon only"
-    )
-    capitalize_above: float = Field(
-        0.6,
-        ge=0,
-        le=1,
-        description="a translated word gets a capital if this share of it has one in the target's "
-        "raw text",
-    )
-    copied_labels: tuple[str, ...] = Field(
-        ("PER",), description="entity types whose words are copied where both scripts are the same"
-    )
-
-
-class ProjectionSettings(SettingsGroup):
-    """Projection of labels through parallel text (baselines)."""
-
-    aligner: Literal["ibm1", "encoder"] = Field(
-        "ibm1", description="aligns words: IBM model 1 with a diagonal prior, or encoder states"
-    )
-    encoder_layers: int | None = Field(
-        None, ge=1, description="bottom layers read by the encoder aligner; null: all"
-    )
-    min_quality: float = Field(
-        0.7, ge=0, le=1, description="lowest mean agreement of a sentence's entities with others"
-    )
-    min_entities: int = Field(1, ge=0, description="fewest entities of a sentence that is kept")
-    max_stretch: int = Field(
-        2, ge=0, description="words by which a projected entity may be longer than its source"
-    )
-    without_entities: float = Field(
-        0.5, ge=0, description="entity-free sentences kept for each kept sentence with entities"
-    )
-
-
-class DistillationSettings(SettingsGroup):
-    """A student that learns a teacher's probabilities on raw target text (baselines)."""
-
-    sentences: int = Field(
-        10_000, ge=1, description="most sentences of raw text; the first ones are taken"
-    )
-    epochs: int = Field(3, ge=1, description="passes over the raw text")
-    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
-    learning_rate: float = Field(1e-4, gt=0, description="learning rate")
-    hard_weight: float = Field(
-        1.0, ge=0, description="weight of the cross-entropy on words with hard labels"
-    )
-    adapt: bool | None = Field(None, description="the teacher adapts; null: if it was meta-trained")
-
-
-class CrfSettings(SettingsGroup):
-    """A linear CRF over features of words (baselines)."""
-
-    iterations: int = Field(100, ge=1, description="most iterations of L-BFGS")
-    l1: float = Field(0.1, ge=0, description="weight of the L1 norm")
-    l2: float = Field(0.1, ge=0, description="weight of the squared L2 norm")
-    min_count: int = Field(2, ge=1, description="rarer features are left out")
-    words: bool = Field(True, description="the word itself is a feature")
-    affixes: bool = Field(True, description="first and last letters are features")
-
-
-class BilstmCrfSettings(SettingsGroup):
-    """A BiLSTM with characters and a CRF (baselines)."""
-
-    character_width: int = Field(25, ge=1, description="width of character vectors")
-    character_states: int = Field(50, ge=1, description="character LSTM states per direction")
-    states: int = Field(200, ge=1, description="word LSTM states per direction")
-    attention: bool = Field(True, description="self-attention between the LSTM and the CRF")
-    dropout: float = Field(0.5, ge=0, lt=1, description="on input, output and context")
-    epochs: int = Field(10, ge=1, description="passes over the text")
-    batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")
-    learning_rate: float = Field(2e-3, gt=0, description="learning rate")
-
-
 class RunSettings(SettingsGroup):
     """How a training runs."""
 
@@ -343,8 +268,12 @@ class Settings(SettingsGroup):
     translation: TranslationSettings = TranslationSettings()
     projection: ProjectionSettings = ProjectionSettings()
     distillation: DistillationSettings = DistillationSettings()
+    knn: KnnSettings = KnnSettings()
+    adversary: AdversarySettings = AdversarySettings()
+    consistency: ConsistencySettings = ConsistencySettings()
     crf: CrfSettings = CrfSettings()
     bilstm_crf: BilstmCrfSettings = BilstmCrfSettings()
+    two_languages: TwoLanguageSettings = TwoLanguageSettings()
     data: DataSettings = DataSettings()
     run: RunSettings = RunSettings()
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 import tiny
+from metacross.baseline_settings import ProjectionSettings
 from metacross.baselines.encoder_alignment import EncoderAligner, mutual_links
 from metacross.baselines.projection import Projected, filtered, project, projected_sentence
 from metacross.baselines.word_alignment import align, learned_lexicon
-from metacross.settings import EncoderSettings, ProjectionSettings
+from metacross.settings import EncoderSettings
 from metacross.text.lexicon import Lexicon
 from metacross.text.parallel_text import SentencePair
 from metacross.text.sentence import Sentence, Span

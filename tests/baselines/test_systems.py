@@ -26,6 +26,7 @@ from metacross.training.callbacks import Callback
 
 SOURCE, DEV = tiny.corpus(40), tiny.corpus(15, seed=1)
 WORDS = sorted({word for sentence in SOURCE for word in sentence.words})
+CRFS = ["crf", "tackstrom", "tsai", "ni-projection", "mayhew"]
 SMALL = [
     *tiny.FAST,
     "direct.steps=6",
@@ -65,7 +66,7 @@ def trained(name, files, encoders, **options):
     )
 
 
-@pytest.mark.parametrize("name", ["crf", "tackstrom", "tsai", "ni-projection", "mayhew"])
+@pytest.mark.parametrize("name", CRFS)
 def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_path):
     model = trained(name, files, encoders, output=tmp_path)
     assert model.evaluate(DEV).f1 > 0.7
@@ -76,7 +77,12 @@ def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", sorted(BASELINES.keys() - {"crf", "tackstrom", "tsai", "ni-projection", "mayhew"})
+    "name",
+    sorted(
+        name
+        for name, baseline in BASELINES.items()
+        if name not in CRFS and not baseline.needs_target_train and name != "tsl-multi"
+    ),
 )
 def test_every_other_system_trains_saves_and_loads(name, files, encoders, tmp_path):
     model = trained(name, files, encoders, output=tmp_path)
@@ -107,6 +113,28 @@ def test_a_stopped_system_resumes_with_the_stages_it_has(files, encoders, tmp_pa
     whole = trained("tsl", files, encoders)
     for before, after in zip(whole.predict_stream(DEV), resumed.predict_stream(DEV), strict=True):
         np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
+
+
+def test_the_time_of_a_shared_model_counts_for_all_that_use_it(files, encoders, tmp_path):
+    for name in ("tsl", "knn"):
+        trained(name, files, encoders, output=tmp_path / name, shared=tmp_path / "shared")
+    (model,) = (tmp_path / "shared").glob("direct_*/")
+    took = metacross.load(model).parts.facts.seconds
+    records = {
+        name: json.loads((tmp_path / name / "baseline.json").read_text()) for name in ("tsl", "knn")
+    }
+    assert records["tsl"]["shared_seconds"] == {model.name: 0.0}  # in its own time
+    assert records["knn"]["shared_seconds"] == {model.name: took}
+    assert training_seconds(tmp_path / "knn") == records["knn"]["seconds"] + took
+
+
+def test_after_an_error_in_a_resource_the_same_folder_can_be_used(files, encoders, tmp_path):
+    bad = tmp_path / "lexicon.tsv"
+    bad.write_text("one column\n")
+    with pytest.raises(DataError, match=r"lexicon\.tsv:1"):
+        trained("mayhew", {**files, "lexicon": str(bad)}, encoders, output=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    trained("mayhew", files, encoders, output=tmp_path / "model")
 
 
 def test_a_folder_of_another_baseline_is_refused(files, encoders, tmp_path):

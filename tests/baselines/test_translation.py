@@ -2,10 +2,10 @@
 
 import pytest
 
+from metacross.baseline_settings import TranslationSettings
 from metacross.baselines.language_model import BigramModel
 from metacross.baselines.translation import Translator
 from metacross.errors import DataError
-from metacross.settings import TranslationSettings
 from metacross.text.casing import CapitalShares, inside_positions
 from metacross.text.lexicon import Lexicon
 from metacross.text.sentence import Corpus, Sentence, Span

@@ -53,6 +53,21 @@ def test_a_baseline_is_trained_scored_and_used_like_any_model(run, files, resour
     assert "holds a baseline with another baseline" in other.err
 
 
+@pytest.mark.slow
+def test_labeled_target_text_is_learned_by_systems_that_use_it(run, files, tmp_path):
+    little = ["--target-train", files["target"]]
+    small = ["--set", "two_languages.steps=3", "--set", "bilstm_crf.states=4"]
+    folder = tmp_path / "yang"
+    outcome = train_crf(run, files, folder, "yang", *little, *small)
+    assert outcome.code == 0, outcome.err
+    evaluated = run("evaluate", folder, files["target"], "--json")
+    assert "plain" in json.loads(evaluated.out)[0]
+    record = json.loads((folder / "baseline.json").read_text())
+    assert record["target_train"]
+    with_target = train_crf(run, files, tmp_path / "crf", "crf", *little)
+    assert with_target.code == 0, with_target.err
+
+
 def test_a_corpus_is_translated(run, files, resources, tmp_path):
     out = tmp_path / "es.conll"
     outcome = run(
@@ -84,6 +99,11 @@ def test_entities_are_projected(run, files, resources, tmp_path):
         (["baseline:foo", "--target", "es"], "expected a baseline of crf,"),
         (["baseline:crf,baseline:ni", "--target", "es"], "expected one baseline, found crf, ni"),
         (["mini", "--target", "es"], "expected a baseline to use them"),
+        (["mini", "--target-train", "es.conll"], "expected a baseline to use them"),
+        (["baseline:yang", "--target", "es"], "give --target-train FILE"),
+        (["baseline:lin-mlmt", "--target", "es", "--target-train", "x"], "give --pos FILE"),
+        (["baseline:yang", "--target", "es", "--target-train", "no.conll"], "no.conll"),
+        (["baseline:tsl", "--target", "es", "--target-train", "x"], "uses it, found tsl; train"),
         (["baseline:crf", "--target", "es", "--set", "crf.l3=1"], "crf.l3"),
     ],
 )

@@ -8,13 +8,14 @@ import torch
 import metacross
 import tiny
 from metacross.adaptation.word_model import CombinedModel, WordModel, co_decoded
+from metacross.baseline_settings import BilstmCrfSettings, CrfSettings
 from metacross.errors import ModelError
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.crf import best_paths
 from metacross.model.linear_crf import train_linear_crf
 from metacross.model.word_features import WordFeatures
 from metacross.model.word_tagger import padded, tag_sentences
-from metacross.settings import BilstmCrfSettings, CrfSettings, Settings
+from metacross.settings import Settings
 from metacross.text.gazetteer import Gazetteer
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.tags import TagSet, tags_from_spans
@@ -101,6 +102,16 @@ def test_padding_does_not_change_the_scores_of_a_bilstm():
     alone, together = tagger.emissions([short]), tagger.emissions([short, long])
     torch.testing.assert_close(alone[0], together[0])
     assert torch.isfinite(tagger.emissions([Sentence(("ana",))])[0]).all()  # nothing to attend to
+
+
+def test_an_unknown_character_hides_no_other_character():
+    tagger = bilstm()
+    scores = {
+        word: tagger.emissions([Sentence((word,))])[0] for word in ("zan", "z☃an", "zan☃", "za")
+    }  # none of them has a vector
+    torch.testing.assert_close(scores["z☃an"], scores["zan"])
+    torch.testing.assert_close(scores["zan☃"], scores["zan"])
+    assert not torch.allclose(scores["za"], scores["zan"])
 
 
 def test_what_needs_an_encoder_is_refused(crf):

@@ -1,14 +1,22 @@
 """A model without an encoder is served, and used in spaCy, like any other."""
 
+import json
+import shutil
+from types import SimpleNamespace
+
 import pytest
 import spacy
+from huggingface_hub import HfApi
 
 import metacross
 import tiny
 from live_server import running
+from metacross.adaptation.word_model import CombinedModel
 from metacross.baselines.train_baseline import train_baseline
 from metacross.errors import ModelError
+from metacross.serving.card import write_card
 from metacross.serving.options import ServerOptions
+from metacross.serving.push import push
 from metacross.serving.served_model import ServedModel
 
 TEXTS = [" ".join(sentence.words) for sentence in tiny.corpus(10, seed=5)]
@@ -47,3 +55,36 @@ def test_a_crf_labels_spacy_documents(crf_folder):
 def test_a_hugging_face_pipeline_needs_an_encoder(crf_folder):
     with pytest.raises(ModelError, match="expected a model with an encoder, found a crf tagger"):
         metacross.pipeline(crf_folder)
+
+
+def test_the_card_of_a_crf_says_what_it_is(crf_folder, tmp_path):
+    card = write_card(crf_folder, license_id="mit", output=tmp_path / "card.md").read_text()
+    assert "`baseline:crf`, for es: linear CRF on the source" in card
+    assert "A tagger of the kind crf" in card
+    assert "| `crf.*` | the tagger | mit |" in card
+    for untrue in ("meta-trained", "transformers", "earlier version", "tokenizer"):
+        assert untrue not in card
+
+
+def test_a_crf_is_pushed_with_all_that_it_needs(crf_folder, tmp_path, monkeypatch):
+    staged = tmp_path / "staged"
+
+    def upload(self, *, folder_path, **options):
+        shutil.copytree(folder_path, staged)
+        return SimpleNamespace(oid="0" * 40)
+
+    monkeypatch.setattr(HfApi, "create_repo", lambda self, *args, **options: None)
+    monkeypatch.setattr(HfApi, "upload_folder", upload)
+    pushed = push(crf_folder, "ana/crf", license_id="mit")
+    assert pushed.location == f"hub:ana/crf@{'0' * 40}"
+    shared = json.loads((staged / "baseline.json").read_text())
+    assert sorted(shared) == ["baseline", "cites", "made_of", "resources", "target"]
+    expected = metacross.load(crf_folder).predict(TEXTS)
+    assert metacross.load(staged).predict(TEXTS) == expected
+
+
+def test_models_in_one_are_not_pushed(crf_folder, tmp_path):
+    crf = metacross.load(crf_folder)
+    CombinedModel([crf, crf], crf.settings).save(tmp_path)
+    with pytest.raises(ModelError, match=r"found several in one \(combined\)"):
+        push(tmp_path, "ana/both")

@@ -151,3 +151,42 @@ def test_the_built_in_studies_name_baselines_that_exist(name):
     assert set(filter(None, names)) <= BASELINES.keys()
     assert names[0] is None  # base, which the others are compared with
     assert any(names)
+
+
+def low_resource(baseline_study, corpora, **changes):
+    """The study with labeled target text, and a system that needs it."""
+    values = json.loads(baseline_study.read_text())
+    data = values["data"]
+    data["targets"] = {"es": corpora["aa"]}
+    data["target_train"] = {"es": corpora["train"]}
+    data["resources"] = {"es": data["resources"]["aa"]}
+    systems = {"base": ["direct"], "yang": ["baseline:yang"]}
+    changed(baseline_study, **{"data": data, "systems": systems, "seeds": [1], **changes})
+
+
+def test_a_zero_shot_fraction_is_refused_for_a_system_that_needs_labeled_target_text(
+    baseline_study, corpora
+):
+    low_resource(baseline_study, corpora, fractions=[0.0, 0.5])
+    with pytest.raises(SettingsError, match=r"systems.yang: expected fractions above 0, because"):
+        plan_study(baseline_study)
+    changed(baseline_study, fractions=[0.5])
+    assert len(plan_study(baseline_study).results) == 2
+
+
+@pytest.mark.slow
+def test_a_system_that_needs_labeled_target_text_is_trained_for_each_fraction(
+    baseline_study, corpora, tmp_path
+):
+    values = json.loads(baseline_study.read_text())
+    small = ["two_languages.steps=3", "bilstm_crf.states=4", "bilstm_crf.batch_size=4"]
+    low_resource(baseline_study, corpora, fractions=[0.2, 0.5], set=[*values["set"], *small])
+    study = run_study(baseline_study, output=tmp_path / "out")
+    results = [result for result in study.results if result.system == "yang"]
+    assert [result.fraction for result in results] == [0.2, 0.5]
+    assert all(result.training.seconds > 0 for result in results)
+    runs = tmp_path / "out" / "runs" / "yang_LOC-PER_es_seed-1"
+    assert {path.name for path in runs.iterdir()} == {"es-20-seed-1", "es-50-seed-1"}
+    assert "| yang | after Yang 2017" in (tmp_path / "out" / "report.md").read_text()
+    again = run_study(baseline_study, output=tmp_path / "out")
+    assert len(again.results) == len(study.results)

@@ -1,4 +1,4 @@
-"""Resources of baselines are read: lexicons, parallel text, vectors, clusters, names, raw text."""
+"""Resources of baselines are read: lexicons, parallel text, vectors, names, parts of speech."""
 
 import gzip
 
@@ -9,6 +9,7 @@ from metacross.errors import DataError
 from metacross.text.gazetteer import read_gazetteer
 from metacross.text.lexicon import Lexicon, read_lexicon
 from metacross.text.parallel_text import ParallelLanguages, read_alignments, read_parallel
+from metacross.text.parts_of_speech import PARTS_OF_SPEECH, read_parts_of_speech
 from metacross.text.raw_text import read_raw_text
 from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Sentence, Span
@@ -16,6 +17,11 @@ from metacross.text.word_clusters import read_clusters
 from metacross.text.word_vectors import read_vectors
 
 LEXICON = "bank\tbanco\t3\nbank\torilla\t1\nNew York\tNueva York\n"
+
+
+def row(number, word, pos):
+    """A line of CoNLL-U."""
+    return "\t".join([str(number), word, "_", pos, *"_" * 6]) + "\n"
 
 
 def test_a_lexicon_gives_translations_with_their_probabilities(write):
@@ -111,6 +117,30 @@ def test_raw_text_of_all_formats_gives_unlabeled_sentences_once(write, name, con
     assert all(sentence.spans is None and sentence.language == "es" for sentence in corpus)
 
 
+POS = (
+    "# text = Ana habla del mar.\n"
+    "1\tAna\tAna\tPROPN\t_\t_\t0\troot\t_\t_\n"
+    "2\thabla\thablar\tVERB\t_\t_\t1\tdep\t_\t_\n"
+    "3-4\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "3\tde\tde\tADP\t_\t_\t1\tdep\t_\t_\n"
+    "4\tel\tel\tDET\t_\t_\t1\tdep\t_\t_\n"
+    "4.1\tgran\t_\tADJ\t_\t_\t_\t_\t_\t_\n"
+    "5\tmar\tmar\tNOUN\t_\t_\t1\tdep\t_\t_\n"
+    "\n\n"
+    "1\tSí\tsí\tINTJ\t_\t_\t0\troot\t_\t_"
+)
+
+
+@pytest.mark.parametrize("name", ["es.conllu", "es.conllu.gz"])
+def test_parts_of_speech_are_read_word_by_word(write, name):
+    content = gzip.compress(POS.encode(), mtime=0) if name.endswith("gz") else POS
+    first, second = read_parts_of_speech(write(name, content), language="es")
+    assert first.sentence == Sentence(("Ana", "habla", "de", "el", "mar"), language="es")
+    tags = [PARTS_OF_SPEECH[i] for i in first.pos_ids]
+    assert tags == ["PROPN", "VERB", "ADP", "DET", "NOUN"]
+    assert second.sentence.words == ("Sí",)
+
+
 def test_the_digest_of_a_file_follows_its_content(write):
     first, same, other = write("a", "x"), write("b", "x"), write("c", "y")
     assert file_digest(first) == file_digest(same) != file_digest(other)
@@ -132,6 +162,17 @@ def test_the_digest_of_a_file_follows_its_content(write):
         (read_clusters, "bank\t01\nriver\t10\n", "the first column is the cluster"),
         (read_gazetteer, "Paris\n", ":1: expected name, TAB, type"),
         (read_raw_text, "\n\n", "expected sentences, found none"),
+        (read_parts_of_speech, "", "expected sentences with parts of speech, found none"),
+        (read_parts_of_speech, "Ana PROPN\n", ":1: expected 10 columns of CoNLL-U with tabs"),
+        (read_parts_of_speech, row(1, "Ana", "NNP"), ":1: expected a part of speech of ADJ, "),
+        (read_parts_of_speech, row(1, "Ana", "_"), "in column 4, found '_'"),
+        (read_parts_of_speech, row(1, "", "X"), ":1: expected a word in column 2, found none"),
+        (read_parts_of_speech, row(2, "Ana", "X"), ":1: expected word number 1"),
+        (
+            read_parts_of_speech,
+            row(1, "Ana", "X") + row(1, "Eva", "X"),
+            ":2: expected word number 2, or an empty line before the next sentence, found '1'",
+        ),
     ],
 )
 def test_a_malformed_resource_is_refused_with_its_place(write, read, content, message):

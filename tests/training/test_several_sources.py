@@ -36,6 +36,30 @@ def test_neighbors_come_from_any_language_and_say_which(sources, encoders):
     assert {language for of_sentence in languages for language in of_sentence} == {"en", "de"}
 
 
+def test_a_split_datastore_gives_the_nearest_of_every_language(sources, encoders, tmp_path):
+    recipe = load_settings("paper", [*tiny.FAST, "meta.steps=1", "retrieval.neighbors=2"])
+    metacross.train(
+        sources,
+        dev={"de": sources["de"]},
+        encoder=encoders["bert"],
+        recipe=recipe,
+        output=tmp_path / "m",
+    )
+    foreign = tiny.corpus(10, seed=4).sentences
+    split = metacross.load(tmp_path / "m", retrieval={"split_languages": True})
+    everything = metacross.load(tmp_path / "m").neighbors(foreign, k=30)
+    for found, ranked in zip(split.neighbors(foreign), everything, strict=True):
+        expected = [
+            neighbor.position
+            for language in ("en", "de")
+            for neighbor in [n for n in ranked if n.sentence.language == language][:2]
+        ]
+        assert sorted(n.position for n in found) == sorted(expected)
+        assert [n.similarity for n in found] == sorted((n.similarity for n in found), reverse=True)
+    prediction = next(split.predict_stream(foreign))
+    assert sorted(prediction.source_languages) == ["de", "de", "en", "en"]
+
+
 @pytest.mark.slow
 def test_the_command_takes_a_file_for_each_language(run, sources, encoders, tmp_path):
     outcome = run(

@@ -58,9 +58,11 @@ def test_when_a_process_is_killed_the_same_command_resumes(one_process, encoders
     script = [program.__file__, "--kill", "0", "3"]
     done = torchrun(2, *script, *command, cache=tmp_path)
     assert done.returncode == 1
-    assert said(done) == [
-        "metacross: torchrun: another process has ended. Run the same command again to resume."
-    ]
+    (line,) = said(done)  # by the lost connection or by the signal of torchrun, whichever is first
+    assert line in (
+        "metacross: torchrun: another process has ended. Run the same command again to resume.",
+        "metacross: Stopped. Run the same command again to resume.",
+    )
     training = tmp_path / "model" / "training"
     assert (training / "checkpoint.safetensors").exists()
     assert [path.name for path in tmp_path.rglob("*.part")] == []

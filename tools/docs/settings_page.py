@@ -9,7 +9,8 @@ from importlib import resources
 import yaml
 from pydantic.fields import FieldInfo
 
-from metacross.settings import Settings, SettingsGroup, recipe_names
+from metacross.settings import Settings, recipe_names
+from metacross.settings_group import SettingsGroup
 from metacross.study.plan import Study
 
 HEAD = """# Settings

@@ -6,12 +6,8 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from metacross.settings import (
-    OptimizerSettings,
-    ScheduleSettings,
-    SettingsGroup,
-    settings_with,
-)
+from metacross.settings import OptimizerSettings, ScheduleSettings, settings_with
+from metacross.settings_group import SettingsGroup
 
 
 class StudentSettings(SettingsGroup):

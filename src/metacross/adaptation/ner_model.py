@@ -39,6 +39,7 @@ _CHANGEABLE = (
     "fine_tuning.*",
     "retrieval.neighbors",
     "retrieval.skip_nearest",
+    "retrieval.split_languages",
     "retrieval.search",
     "retrieval.faiss_above",
     "encoder.words",

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
@@ -161,3 +163,32 @@ class JoinedIndex:
             joined.sort(key=lambda match: (-match.similarity, match.position))
             rows.append(tuple(joined[:k]))
         return rows
+
+
+class SplitIndex:
+    """Searches parts of the vectors one by one, such as those of each source language: finds the
+    nearest of every part.
+    """
+
+    recall: float | None = None
+
+    def __init__(self, vectors: Array, parts: Sequence[NDArray[np.int64]]) -> None:
+        """``parts`` are the positions of the vectors of each part, which are copied."""
+        self._parts = [(positions, SentenceIndex(vectors[positions])) for positions in parts]
+
+    def nearest(
+        self, vectors: Vectors, *, k: int, exclude: Sequence[Collection[int]] = ()
+    ) -> list[tuple[Match, ...]]:
+        """The ``k`` most similar sentences of every part, or all of a smaller one, most similar
+        first. Nothing can be excluded.
+        """
+        if exclude:
+            raise ValueError("expected no positions to exclude")
+        rows: list[list[Match]] = [[] for _ in range(len(vectors))]
+        for positions, index in self._parts:
+            found = index.nearest(vectors, k=min(k, len(index)))
+            for row, matches in zip(rows, found, strict=True):
+                row += [Match(int(positions[m.position]), m.similarity) for m in matches]
+        for row in rows:
+            row.sort(key=lambda match: (-match.similarity, match.position))
+        return [tuple(row) for row in rows]

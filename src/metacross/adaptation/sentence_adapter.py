@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from metacross.adaptation.adapted_part import adapting
@@ -22,6 +24,7 @@ from metacross.adaptation.retrieval import (
     Index,
     JoinedIndex,
     SentenceIndex,
+    SplitIndex,
     build_index,
     searches_exactly,
 )
@@ -150,6 +153,8 @@ class SentenceAdapter:
     @cached_property
     def _index(self) -> Index:
         datastore, retrieval = self._datastore, self._settings.retrieval
+        if retrieval.split_languages:
+            return SplitIndex(datastore.all_vectors, _positions_by_language(datastore))
         if searches_exactly(len(datastore.all_vectors), retrieval):
             return SentenceIndex(datastore.all_vectors)
         if not datastore.remembered:
@@ -223,3 +228,12 @@ class SentenceAdapter:
                 self._support_examples.pop(next(iter(self._support_examples)))
             self._support_examples[neighbor.position] = example
         return self._support_examples[neighbor.position]
+
+
+def _positions_by_language(datastore: Datastore) -> list[NDArray[np.int64]]:
+    """The positions of source and remembered sentences by their language."""
+    positions: dict[str | None, list[int]] = {}
+    for position in range(len(datastore.all_vectors)):
+        sentence, _ = datastore.sentence_at(position)
+        positions.setdefault(sentence.language, []).append(position)
+    return [np.array(of_language, dtype=np.int64) for of_language in positions.values()]

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from metacross.adaptation.nearest_words import (
+    NEAREST_WORDS,
+    NearestWordsModel,
+    model_folder_of,
+    read_word_store,
+)
 from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.other_model import OtherModel
 from metacross.adaptation.prediction import SentencePrediction
 from metacross.errors import ModelError
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.crf import Chain, best_paths
 from metacross.model.linear_crf import LinearCrf
-from metacross.model.model_folder import (
-    ModelParts,
-    describe_model,
-    install_model,
-    mark_text,
-    saved_settings,
-    tagger_kind,
-)
+from metacross.model.model_folder import describe_model, saved_settings, tagger_kind
 from metacross.model.training_facts import TrainingFacts
 from metacross.model.word_tagger import (
     WordTagger,
@@ -37,9 +35,6 @@ from metacross.settings import Settings
 from metacross.text.sentence import Sentence
 from metacross.text.tags import TagSet
 
-if TYPE_CHECKING:
-    from metacross.model.tagger import Tagger
-
 _KINDS: dict[str, type[LinearCrf] | type[BilstmCrf]] = {
     LinearCrf.kind: LinearCrf,
     BilstmCrf.kind: BilstmCrf,
@@ -47,41 +42,6 @@ _KINDS: dict[str, type[LinearCrf] | type[BilstmCrf]] = {
 _COMBINED = "combined"
 _COMBINATION = "combined.json"
 _SMALLEST = 1e-8  # of a probability, before its logarithm
-
-
-class OtherModel(NerModel):
-    """A model that is not an encoder with a linear layer."""
-
-    def __init__(
-        self,
-        tagger: object,
-        settings: Settings,
-        *,
-        facts: TrainingFacts | None = None,
-        location: str | None = None,
-    ) -> None:
-        # The methods that use an encoder are replaced here or refuse, so no Tagger is needed.
-        parts = ModelParts(cast("Tagger", tagger), settings, None, adapts=False, facts=facts)
-        super().__init__(parts, location=location)
-
-    @property
-    def kind(self) -> str:
-        """The name of the kind in a model folder."""
-        raise NotImplementedError
-
-    def save(self, folder: str | Path) -> None:
-        """Write the model to a folder that :func:`metacross.load` reads."""
-
-        def write(unfinished: Path) -> None:
-            recipe = self.settings.as_yaml()
-            (unfinished / "recipe.yaml").write_text(recipe, encoding="utf-8")
-            self._write(unfinished)
-
-        install_model(Path(folder), write, mark_text(self.parts.description, self.kind))
-
-    @abstractmethod
-    def _write(self, folder: Path) -> None:
-        """Write the files of its kind."""
 
 
 class WordModel(OtherModel):
@@ -213,8 +173,11 @@ def load_word_model(
         n_models = read_description(folder / _COMBINATION, ("models",))["models"]
         models = [load(folder / str(number)) for number in range(int(n_models))]
         return CombinedModel(models, settings, facts=facts, location=location)
+    if kind == NEAREST_WORDS:
+        model, store = load(model_folder_of(folder)), read_word_store(folder)
+        return NearestWordsModel(model, store, settings, facts=facts, location=location)
     if kind not in _KINDS:
-        known = ", ".join([*_KINDS, _COMBINED])
+        known = ", ".join([*_KINDS, _COMBINED, NEAREST_WORDS])
         raise ModelError(f"{folder}: expected a tagger of {known}, found {kind!r}")
     tagger = _KINDS[kind].read(folder, tag_set)
     return WordModel(tagger, settings, facts=facts, location=location)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from metacross.settings import ProjectionSettings
+from metacross.baseline_settings import ProjectionSettings
 from metacross.text.parallel_text import Links
 from metacross.text.sentence import Corpus, Sentence, Span
 

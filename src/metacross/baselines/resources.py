@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from metacross.errors import SettingsError
-from metacross.settings import SettingsGroup
+from metacross.settings_group import SettingsGroup
 from metacross.text.gazetteer import Gazetteer, read_gazetteer
 from metacross.text.lexicon import Lexicon, read_lexicon
 from metacross.text.parallel_text import (
@@ -19,6 +19,7 @@ from metacross.text.parallel_text import (
     read_alignments,
     read_parallel,
 )
+from metacross.text.parts_of_speech import PosSentence, read_parts_of_speech
 from metacross.text.raw_text import read_raw_text
 from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
@@ -41,6 +42,8 @@ class ResourceFiles(SettingsGroup):
     source_vectors: str | None = Field(None, description="word vectors of the source language")
     clusters: str | None = Field(None, description="cluster, TAB, word, of both languages")
     gazetteer: str | None = Field(None, description="name, TAB, type [, TAB, language]")
+    pos: str | None = Field(None, description="parts of speech of target sentences, CoNLL-U")
+    source_pos: str | None = Field(None, description="parts of speech of source sentences, CoNLL-U")
 
     def given(self) -> dict[str, str]:
         """The files that were given, by resource."""
@@ -135,3 +138,13 @@ class Resources:
     def gazetteer(self) -> Gazetteer:
         """Names with their types."""
         return read_gazetteer(self._file("gazetteer"), self.source_language, self.target_language)
+
+    @cached_property
+    def pos(self) -> list[PosSentence]:
+        """Sentences of the target language with parts of speech."""
+        return read_parts_of_speech(self._file("pos"), language=self.target_language)
+
+    @cached_property
+    def source_pos(self) -> list[PosSentence]:
+        """Sentences of the source language with parts of speech."""
+        return read_parts_of_speech(self._file("source_pos"), language=self.source_language)

@@ -1,14 +1,14 @@
-"""The systems of the paper's tables and their successors, each made of a few parts."""
+"""The systems of the paper's tables, each made of a few parts, and all systems by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
 
 import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
+from metacross.baselines.baseline import Baseline
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -16,9 +16,9 @@ from metacross.baselines.clustering import (
     mapped,
     unit_length,
 )
-from metacross.baselines.pseudo_labels import agreed_tags
-from metacross.baselines.resources import ResourceFiles, Resources, option_of
-from metacross.baselines.workshop import Workshop, merged, soft_sentences
+from metacross.baselines.successors import SUCCESSORS
+from metacross.baselines.two_language_systems import TWO_LANGUAGE_SYSTEMS
+from metacross.baselines.workshop import Workshop, merged
 from metacross.errors import SettingsError
 from metacross.model.word_features import WordFeatures
 from metacross.text.sentence import Sentence
@@ -26,45 +26,6 @@ from metacross.text.word_clusters import WordClusters
 from metacross.text.word_vectors import WordVectors
 
 _CLUSTER_SIZES = (64, 256)
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """A system to compare with.
-
-    ``needs`` are resources it cannot do without (``a or b``: one of two), ``uses`` are further ones
-    that it profits from. ``made_of`` says honestly what it is. ``published`` are F1 scores on test
-    sets that its authors report, by target, with another encoder and other data: they are not
-    reproduced here.
-    """
-
-    name: str
-    cites: str
-    needs: tuple[str, ...]
-    uses: tuple[str, ...]
-    made_of: str
-    fit: Callable[[Workshop], NerModel]
-    published: tuple[tuple[str, float], ...] = ()
-    is_random: bool = True
-
-    def missing(self, files: ResourceFiles) -> list[str] | None:
-        """The first need that no file was given for: resources of which one would do; None if
-        nothing is missing.
-        """
-        given = files.given()
-        choices = (need.split(" or ") for need in self.needs)
-        return next((names for names in choices if not given.keys() & set(names)), None)
-
-    def check(self, resources: Resources) -> None:
-        """Refuse resources that lack one that it needs."""
-        names = self.missing(resources.files)
-        if names is not None:
-            options = " or ".join(f"{option_of(name)} FILE" for name in names)
-            needed = " or ".join(names).replace("_", " ")
-            raise SettingsError(
-                f"baseline:{self.name}: expected {needed} for {resources.target_language}; "
-                f"give {options}"
-            )
 
 
 # Encoders on the source
@@ -97,43 +58,6 @@ def _both_corpora_direct(shop: Workshop) -> NerModel:
 def _ours_translated(shop: Workshop) -> NerModel:
     corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
     return shop.meta(corpus, dev, shop.folder)
-
-
-# Teacher and student
-
-
-def _tsl(shop: Workshop) -> NerModel:
-    teacher = shop.direct_on_source()
-    return _taught_by(shop, teacher)
-
-
-def _tsl_ours(shop: Workshop) -> NerModel:
-    teacher = shop.meta_on_source()
-    return _taught_by(shop, teacher)
-
-
-def _tsl_ours_translated(shop: Workshop) -> NerModel:
-    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
-    teacher = shop.meta(corpus, dev, shop.stage("teacher"))
-    return _taught_by(shop, teacher)
-
-
-def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
-    labels = shop.labeled_by(teacher, adapt=shop.settings.distillation.adapt)
-    return shop.student(soft_sentences(labels), shop.folder)
-
-
-def _unitrans(shop: Workshop) -> NerModel:
-    on_source = shop.direct_on_source()
-    on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
-    on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
-    teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
-    agreed = agreed_tags(teachers)
-    sentences = [
-        replace(soft, tag_ids=tuple(tags))
-        for soft, tags in zip(soft_sentences(teachers[0]), agreed, strict=True)
-    ]
-    return shop.student(sentences, shop.folder)
 
 
 # Projection
@@ -226,7 +150,7 @@ _SYSTEMS = (
         name="crf",
         cites="-",
         needs=(),
-        uses=(),
+        uses=("target_train",),
         made_of="linear CRF on the source: shapes and affixes, no words",
         fit=_crf,
         is_random=False,
@@ -235,7 +159,7 @@ _SYSTEMS = (
         name="tackstrom",
         cites="Täckström et al. 2012",
         needs=("clusters or raw_text",),
-        uses=(),
+        uses=("target_train",),
         made_of="after Täckström 2012: CRF with cross-lingual clusters, given or k-means of the "
         "encoder's word vectors",
         fit=_tackstrom,
@@ -245,7 +169,7 @@ _SYSTEMS = (
         name="tsai",
         cites="Tsai et al. 2016",
         needs=("gazetteer",),
-        uses=(),
+        uses=("target_train",),
         made_of="after Tsai 2016: CRF with gazetteer types instead of a wikifier",
         fit=_tsai,
         published=(("es", 60.55), ("nl", 61.56), ("de", 48.12)),
@@ -255,7 +179,7 @@ _SYSTEMS = (
         name="ni-projection",
         cites="Ni et al. 2017",
         needs=("parallel",),
-        uses=("alignments", "lexicon"),
+        uses=("alignments", "lexicon", "target_train"),
         made_of="after Ni 2017: labels projected through parallel text, quality filter, CRF",
         fit=_ni_projection,
         is_random=False,
@@ -274,7 +198,7 @@ _SYSTEMS = (
         name="mayhew",
         cites="Mayhew et al. 2017",
         needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments"),
+        uses=("raw_text", "parallel", "alignments", "target_train"),
         made_of="after Mayhew 2017: lexicon translation, CRF",
         fit=_mayhew,
         published=(("es", 65.95), ("nl", 66.50), ("de", 59.11)),
@@ -283,8 +207,8 @@ _SYSTEMS = (
     Baseline(
         name="xie",
         cites="Xie et al. 2018",
-        needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments", "vectors"),
+        needs=("lexicon or vectors",),
+        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
         made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
         "(given, else of the encoder)",
         fit=_xie,
@@ -309,67 +233,34 @@ _SYSTEMS = (
         published=(("es", 76.75), ("nl", 80.44), ("de", 73.16)),
     ),
     Baseline(
-        name="tsl",
-        cites="Wu et al. 2020, ACL",
-        needs=("raw_text",),
-        uses=(),
-        made_of="TSL: a student of the direct model's probabilities on raw target text",
-        fit=_tsl,
-        published=(("es", 76.94), ("nl", 80.89), ("de", 73.22)),
-    ),
-    Baseline(
-        name="tsl-ours",
-        cites="Wu et al. 2020, ACL and AAAI",
-        needs=("raw_text",),
-        uses=(),
-        made_of="TSL with our adapting model as teacher",
-        fit=_tsl_ours,
-    ),
-    Baseline(
         name="data-transfer",
         cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments"),
+        needs=("lexicon or vectors",),
+        uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="data transfer: the encoder, trained on lexicon-translated text",
         fit=_data_transfer,
     ),
     Baseline(
         name="direct-translated",
         cites="-",
-        needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments"),
+        needs=("lexicon or vectors",),
+        uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, trained on the source and on lexicon-translated text",
         fit=_both_corpora_direct,
     ),
     Baseline(
         name="ours-translated",
         cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
-        needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments"),
+        needs=("lexicon or vectors",),
+        uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
         "adapting",
         fit=_ours_translated,
     ),
-    Baseline(
-        name="tsl-ours-translated",
-        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=("lexicon", "raw_text"),
-        uses=("parallel", "alignments"),
-        made_of="TSL with ours-translated as teacher",
-        fit=_tsl_ours_translated,
-    ),
-    Baseline(
-        name="unitrans",
-        cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon", "raw_text"),
-        uses=("parallel", "alignments"),
-        made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
-        "one, hard labels where all agree",
-        fit=_unitrans,
-        published=(("es", 79.31), ("nl", 82.90), ("de", 74.82)),
-    ),
 )
-BASELINES: dict[str, Baseline] = {baseline.name: baseline for baseline in _SYSTEMS}
+BASELINES: dict[str, Baseline] = {
+    baseline.name: baseline for baseline in (*_SYSTEMS, *SUCCESSORS, *TWO_LANGUAGE_SYSTEMS)
+}
 """All systems by name."""
 
 

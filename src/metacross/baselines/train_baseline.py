@@ -6,28 +6,30 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from metacross.adaptation.ner_model import NerModel, load
+from metacross.baselines.baseline import Baseline
 from metacross.baselines.resources import ResourceFiles, Resources
-from metacross.baselines.systems import Baseline, find_baseline
+from metacross.baselines.systems import find_baseline
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError
+from metacross.model.baseline_record import RECORD, read_record
 from metacross.model.model_folder import check_writable, is_model_folder
 from metacross.model.ranks import refuse_sharing
 from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
 from metacross.text.language_codes import checked_language
+from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.source_corpora import read_sources
 from metacross.text.writing import write_atomically
 from metacross.training.callbacks import Callback
-from metacross.training.run_folder import BASELINE_GROUPS, corpus_digest, relevant_settings
+from metacross.training.run_folder import baseline_settings, corpus_digest, relevant_settings
 from metacross.training.train import with_target_casing
 
 PREFIX = "baseline:"
-RECORD = "baseline.json"
 
 
 def train_baseline(
@@ -42,16 +44,16 @@ def train_baseline(
     output: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
     shared: Path | None = None,
-    target_train: Corpus | None = None,
+    target_train: Corpus | str | Path | None = None,
 ) -> NerModel:
     """Train a system to compare with, for one target language; ``metacross baselines`` lists them.
 
     ``target`` is the code of the language. ``resources`` are files by name: ``raw_text``,
     ``lexicon``, ``parallel``, ``alignments``, ``vectors``, ``source_vectors``, ``clusters``,
-    ``gazetteer``. With ``output`` the model is saved there, and a training that was stopped
-    resumes. ``shared`` is a folder for models that several targets have in common.
-    ``target_train`` is a little labeled target text for the taggers without an encoder; fine-tune
-    the other models instead.
+    ``gazetteer``, ``pos``, ``source_pos``. With ``output`` the model is saved there, and a training
+    that was stopped resumes. ``shared`` is a folder for models that several targets have in common.
+    ``target_train`` is a little labeled target text for the taggers without an encoder, of which
+    some need it; fine-tune the other models instead.
 
         model = metacross.train_baseline(
             "mayhew", "en/train.conll", dev="en/dev.conll", target="es",
@@ -71,7 +73,8 @@ def train_baseline(
     available = Resources(
         resources, source_language=_language(source, settings), target_language=language
     )
-    baseline.check(available)
+    baseline.check(available, has_target_train=target_train is not None)
+    target_text = _target_text(target_train, language, settings)
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
         shop = Workshop(
@@ -83,7 +86,7 @@ def train_baseline(
             Path(folder),
             callbacks,
             shared,
-            target_train,
+            target_text,
         )
         return _trained(baseline, shop, _ingredients(baseline, shop, settings))
 
@@ -100,6 +103,15 @@ def _relabeled(
     return corpus
 
 
+def _target_text(
+    target_train: Corpus | str | Path | None, language: str, settings: Settings
+) -> Corpus | None:
+    """The labeled target text; one from a file is relabeled like the source."""
+    if target_train is None or isinstance(target_train, Corpus):
+        return target_train
+    return _relabeled(read_corpus(target_train, language=language), settings)
+
+
 def _language(source: Corpus, settings: Settings) -> str | None:
     languages = {sentence.language for sentence in source}
     return settings.data.language or (languages.pop() if len(languages) == 1 else None)
@@ -108,7 +120,7 @@ def _language(source: Corpus, settings: Settings) -> str | None:
 def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) -> NerModel:
     folder = shop.folder
     check_writable(folder)
-    record = _read_record(folder / RECORD) or {**ingredients, "seconds": 0.0}
+    record = read_record(folder) or {**ingredients, "seconds": 0.0}
     for key, value in ingredients.items():
         if record.get(key) != value:
             difference = _difference(key, record.get(key), value)
@@ -118,13 +130,20 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
             )
     if is_model_folder(folder):
         return load(folder, device=shop.settings.run.device)
+    record |= {"made_of": baseline.made_of, "cites": baseline.cites}
     _write_record(folder / RECORD, record)
+    shop.shared_seconds.update(record.get("shared_seconds", {}))
     began = time.monotonic()
     try:
         return baseline.fit(shop)
     finally:
+        record["shared_seconds"] = shop.shared_seconds
         record["seconds"] = round(record["seconds"] + time.monotonic() - began, 3)
         _write_record(folder / RECORD, record)
+        if [path.name for path in folder.iterdir()] == [RECORD]:  # nothing was trained yet
+            (folder / RECORD).unlink()
+            with suppress(OSError):  # such as the working directory
+                folder.rmdir()
 
 
 def _difference(key: str, before: object, now: object) -> str:
@@ -147,7 +166,6 @@ def _difference(key: str, before: object, now: object) -> str:
 
 def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict[str, Any]:
     """What the outcome depends on."""
-    groups = settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
     return {
         "baseline": baseline.name,
         "target": shop.language,
@@ -156,18 +174,8 @@ def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict
         "encoder": settings.encoder.name,
         "resources": shop.resources.files.digests(),
         "target_train": shop.target_train and corpus_digest(shop.target_train),
-        "settings": relevant_settings(settings) | groups,
+        "settings": relevant_settings(settings) | baseline_settings(settings),
     }
-
-
-def _read_record(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    try:
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as problem:
-        raise RunError(f"{path}: cannot be read: {problem}") from problem
-    return record
 
 
 def _write_record(path: Path, record: Mapping[str, Any]) -> None:
@@ -175,6 +183,11 @@ def _write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def training_seconds(folder: Path) -> float:
-    """How long the training of a baseline in a folder took, in all sessions."""
-    record = _read_record(folder / RECORD)
-    return 0.0 if record is None else float(record["seconds"])
+    """How long the training of a baseline in a folder took, in all sessions, with that of models
+    that it shares with others.
+    """
+    record = read_record(folder)
+    if record is None:
+        return 0.0
+    shared: dict[str, float] = record.get("shared_seconds", {})
+    return float(record["seconds"]) + sum(shared.values())

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from metacross.baseline_settings import TranslationSettings
 from metacross.baselines.language_model import START, BigramModel
 from metacross.errors import DataError
-from metacross.settings import TranslationSettings
 from metacross.text.casing import CapitalShares, capitalized, is_capitalized
 from metacross.text.language_codes import primary_language
 from metacross.text.lexicon import Lexicon, Translation

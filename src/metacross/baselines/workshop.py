@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from filelock import FileLock
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.word_model import WordModel
 from metacross.baselines.encoder_alignment import EncoderAligner
+from metacross.baselines.lexicon_induction import induced_lexicon
 from metacross.baselines.projection import ProjectedCorpus, project
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
 from metacross.baselines.resources import Resources
@@ -29,6 +30,7 @@ from metacross.text.parallel_text import Links
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
+from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
 from metacross.training.run_folder import corpus_digest, relevant_settings
@@ -76,11 +78,19 @@ class MakerParts:
         return learned_lexicon(self.resources.pairs, self.links)
 
     @cached_property
+    def lexicon(self) -> Lexicon:
+        """The lexicon, as given or made of word vectors of both languages."""
+        resources = self.resources
+        if resources.has("lexicon") or not resources.has("vectors"):
+            return resources.lexicon
+        return induced_lexicon(resources.source_vectors, resources.vectors)
+
+    @cached_property
     def translator(self) -> Translator:
-        """Translates with the lexicon and, where given, raw and parallel text."""
+        """Translates with a lexicon and, where given, raw and parallel text."""
         resources = self.resources
         return Translator(
-            resources.lexicon,
+            self.lexicon,
             self.settings.translation,
             language=resources.target_language,
             raw_text=resources.raw_text if resources.has("raw_text") else None,
@@ -125,6 +135,8 @@ class Workshop:
     callbacks: Sequence[Callback] = ()
     shared: Path | None = None
     target_train: Corpus | None = None
+    shared_seconds: dict[str, float] = field(default_factory=dict)
+    """The time that models of ``shared`` took to train, if that was for another baseline."""
 
     @property
     def language(self) -> str:
@@ -197,7 +209,11 @@ class Workshop:
         name = f"{method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
         self.shared.mkdir(parents=True, exist_ok=True)
         with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
-            return make(self.source, self.dev, self.shared / name)
+            was_trained = is_model_folder(self.shared / name)
+            model = make(self.source, self.dev, self.shared / name)
+            seconds = model.parts.facts.seconds if model.parts.facts else None
+            self.shared_seconds.setdefault(name, (seconds or 0.0) if was_trained else 0.0)
+            return model
 
     def crf(
         self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
@@ -272,10 +288,23 @@ class Workshop:
         seed = self.settings.run.seed
         return fine_tune(changed, corpus, seed=seed, output=folder, callbacks=self.callbacks)
 
-    def student(self, sentences: Sequence[SoftSentence], folder: Path) -> NerModel:
-        """A new model that learned soft labels."""
+    def adversarial(self, folder: Path) -> AdversarialModel:
+        """The encoder, trained on the source against a discriminator of the languages."""
+        settings = settings_with(self.settings, _DIRECT)
+        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})
+        return train_adversarial(self.source, self.raw_text, settings, folder, self.callbacks)
+
+    def student(
+        self, sentences: Sequence[SoftSentence], folder: Path, *, start: NerModel | None = None
+    ) -> NerModel:
+        """A model that learned soft labels: a new one, or ``start`` trained further."""
         return distill(
-            sentences, self.labels, self.settings, output=folder, callbacks=self.callbacks
+            sentences,
+            self.labels,
+            self.settings,
+            start=start,
+            output=folder,
+            callbacks=self.callbacks,
         )
 
 

@@ -146,8 +146,15 @@ def annotate_command(
 
 
 def _summary(annotated: AnnotatedFolder, output: Path) -> str:
-    before = f" ({annotated.resumed:,} were there before)" if annotated.resumed else ""
-    return (
-        f"Annotated {annotated.sentences:,} sentences: {annotated.parts:,} parts in {output}"
-        f"{before}."
-    )
+    before = f" ({annotated.resumed:,} before)" if annotated.resumed else ""
+    sentences, parts = _counted(annotated.sentences, "sentence"), _counted(annotated.parts, "part")
+    return f"Annotated {sentences}: {parts}{before} in {output}."
+
+
+def _counted(number: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "part"), _counted(2000, "part")
+    ('1 part', '2,000 parts')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

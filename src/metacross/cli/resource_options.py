@@ -31,3 +31,9 @@ ClustersOption: TypeAlias = Annotated[
 GazetteerOption: TypeAlias = Annotated[
     str | None, typer.Option("--gazetteer", help="Name, TAB, type [, TAB, language].")
 ]
+PosOption: TypeAlias = Annotated[
+    str | None, typer.Option("--pos", help="Parts of speech of target sentences: CoNLL-U.")
+]
+SourcePosOption: TypeAlias = Annotated[
+    str | None, typer.Option("--source-pos", help="Parts of speech of source sentences: CoNLL-U.")
+]

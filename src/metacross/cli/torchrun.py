@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from metacross.errors import RunError, SettingsError
+from metacross.errors import MetacrossError, RunError, SettingsError
 from metacross.model.launch import RESUME, check_size, torchrun_launch
 
 SHARED = ("train", "experiment")
@@ -44,8 +44,13 @@ def one_voice() -> Iterator[None]:
     try:
         with contextlib.nullcontext() if launch.is_first else _silence():
             yield
-    finally:
+    except MetacrossError:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until the error is shown
+        raise
+    except BaseException:
         signal.signal(signal.SIGTERM, before)
+        raise
+    signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,9 @@ from metacross.cli.resource_options import (
     GazetteerOption,
     LexiconOption,
     ParallelOption,
+    PosOption,
     RawTextOption,
+    SourcePosOption,
     SourceVectorsOption,
     VectorsOption,
 )
@@ -66,6 +68,11 @@ def train_command(
     source_vectors: SourceVectorsOption = None,
     clusters: ClustersOption = None,
     gazetteer: GazetteerOption = None,
+    pos: PosOption = None,
+    source_pos: SourcePosOption = None,
+    target_train: Annotated[
+        str | None, typer.Option(help="A little labeled target text, for baselines that use it.")
+    ] = None,
 ) -> None:
     """Train a model: meta-training, direct transfer with the recipe direct, or a baseline.
 
@@ -82,9 +89,11 @@ def train_command(
         "source_vectors": source_vectors,
         "clusters": clusters,
         "gazetteer": gazetteer,
+        "pos": pos,
+        "source_pos": source_pos,
     }
     resources = {name: file for name, file in files.items() if file is not None}
-    if baseline is None and (resources or target):
+    if baseline is None and (resources or target or target_train):
         raise SettingsError(
             "--target and resource files: expected a baseline to use them, as in "
             "metacross train baseline:mayhew"
@@ -120,7 +129,8 @@ def train_command(
     }
     source_file = settings.data.source or ""
     if baseline is not None and target is not None:
-        options |= {"target": target, "resources": resources}
+        _check_target_train(baseline, target_train)
+        options |= {"target": target, "resources": resources, "target_train": target_train}
         model = train_baseline(baseline, source_file, **options)
     else:
         model = train(source_file, **options)
@@ -140,6 +150,17 @@ def _baseline(recipe: str) -> tuple[str | None, list[str]]:
     if len(baselines) > 1:
         raise SettingsError(f"expected one baseline, found {', '.join(baselines)}")
     return (baselines[0] if baselines else None), recipes or ["paper"]
+
+
+def _check_target_train(baseline: str, target_train: str | None) -> None:
+    """Refuse labeled target text for a system that would not learn it."""
+    from metacross.baselines.systems import find_baseline
+
+    if target_train is not None and not find_baseline(baseline).takes_target_train:
+        raise SettingsError(
+            f"--target-train: expected a baseline that uses it, found {baseline}; train without "
+            "it, then metacross fine-tune"
+        )
 
 
 def _overrides(values: dict[str, Any], seed: int | None) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from huggingface_hub.errors import (
 )
 
 from metacross.errors import ModelError
+from metacross.model.baseline_record import RECORD
 from metacross.model.encoder_files import first_line
 from metacross.model.model_card import CARD, HUB
 from metacross.model.model_folder import MARK, SOURCE_FILES, is_model_folder
@@ -35,7 +36,8 @@ _NETWORK_FILES = (
     "merges.txt",
     "*.model",
 )
-PLAIN_FILES = (*_NETWORK_FILES, "recipe.yaml", MARK)
+_WORD_TAGGER_FILES = ("crf.*", "bilstm_crf.*")
+PLAIN_FILES = (*_NETWORK_FILES, *_WORD_TAGGER_FILES, "recipe.yaml", RECORD, MARK)
 """The files of a model that does not adapt, as patterns; the card comes with them."""
 DATASTORE_FILES = (*SOURCE_FILES, *(f"sentence_encoder/{name}" for name in _NETWORK_FILES))
 """The files that adaptation needs too."""

@@ -13,11 +13,11 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from metacross.baseline_settings import CrfSettings
 from metacross.errors import ModelError, SettingsError
 from metacross.model.crf import Chain
 from metacross.model.word_features import WordFeatures
 from metacross.model.word_tagger import WordTagger, read_description, read_weights
-from metacross.settings import CrfSettings
 from metacross.text.gazetteer import read_gazetteer
 from metacross.text.sentence import Corpus, Sentence
 from metacross.text.tags import TagSet, tags_from_spans

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from metacross.model.baseline_record import BaselineFacts
 from metacross.model.training_facts import TrainingFacts
 from metacross.settings import Settings
 from metacross.text.sentence import Corpus
@@ -30,7 +31,9 @@ _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")
 class ModelDescription:
     """What a model folder says of itself. ``facts`` is None where it says nothing of its training.
 
-    ``has_datastore`` says whether the source sentences are in the folder.
+    ``has_datastore`` says whether the source sentences are in the folder. ``tagger`` is the kind of
+    the tagger; None: an encoder with a linear layer. ``baseline`` is None for models that are not
+    systems to compare with.
     """
 
     labels: tuple[str, ...]
@@ -38,6 +41,8 @@ class ModelDescription:
     has_datastore: bool
     settings: Settings
     facts: TrainingFacts | None
+    tagger: str | None = None
+    baseline: BaselineFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

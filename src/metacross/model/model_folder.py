@@ -18,6 +18,7 @@ from torch import Tensor
 
 from metacross.errors import ModelError
 from metacross.model.array_file import Array, MappedArray, StackedArray, write_array
+from metacross.model.baseline_record import baseline_facts
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.encoder import (
     Encoder,
@@ -222,6 +223,8 @@ def describe_model(folder: str | Path) -> ModelDescription:
         has_datastore=has_datastore,
         settings=_settings(folder, "auto"),
         facts=facts_from_json(mark.get("training")),
+        tagger=tagger_kind(folder),
+        baseline=baseline_facts(folder),
     )
 
 

@@ -20,12 +20,13 @@ from metacross.model.encoder import (
     encoder_of,
     head_dropout,
     layers_of,
+    new_tagger_network,
     tag_logits,
 )
 from metacross.model.frozen_cache import FrozenCache, PieceIds
 from metacross.model.losses import sentence_losses
-from metacross.model.tokenizer import EncoderTokenizer
-from metacross.settings import EncoderSettings, RunSettings
+from metacross.model.tokenizer import EncoderTokenizer, load_tokenizer
+from metacross.settings import EncoderSettings, RunSettings, Settings
 from metacross.text.sentence import CountedSentences, Sentence
 from metacross.text.tags import TagSet
 from metacross.text.windows import Window, WindowCutter, batch_of
@@ -203,6 +204,19 @@ class Tagger:
             max_weight=max_weight,
         )
         return losses.mean()
+
+
+def new_tagger(settings: Settings, tag_set: TagSet) -> Tagger:
+    """A pre-trained encoder with a new linear layer."""
+    encoder = settings.encoder
+    network = new_tagger_network(
+        encoder.name,
+        tag_set.tags,
+        settings.run.seed,
+        attention=encoder.attention,
+        layers=encoder.layers,
+    )
+    return Tagger(network, load_tokenizer(encoder.name), tag_set, encoder, settings.run)
 
 
 class _LazyExamples(Sequence[Example]):

@@ -15,6 +15,7 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
 
 from metacross.errors import ModelError, SettingsError
+from metacross.model.baseline_record import RECORD, shared_record
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.encoder_files import first_line
 from metacross.model.hub_models import (
@@ -31,6 +32,7 @@ from metacross.serving.card import card_of, given_content
 
 SourceChoice: TypeAlias = Literal["keep", "drop"]
 _NO_LICENSE = ("unknown", "none", "other")
+_PUSHABLE = ("crf", "bilstm-crf")  # taggers without an encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ def push(
     check_repository(repository, "push")
     folder = Path(model)
     description = describe_model(folder)
+    if description.tagger not in (None, *_PUSHABLE):
+        raise ModelError(
+            f"{folder}: expected a model with an encoder or a CRF to push, found several in one "
+            f"({description.tagger}); push them one by one"
+        )
     _check_license(folder, description, source, source_license)
     content = given_content(
         content_of_card(card_of_folder(folder) or ""), license_id, source_license
@@ -127,8 +134,10 @@ def _staged_model(
             target = staged / path.relative_to(folder)
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, target)
-        (staged / MARK).write_text(mark_text(model), "utf-8")
+        (staged / MARK).write_text(mark_text(model, model.tagger), "utf-8")
         (staged / "recipe.yaml").write_text(_shared_recipe(staged / "recipe.yaml"), "utf-8")
+        if model.baseline is not None:
+            (staged / RECORD).write_text(shared_record(staged), "utf-8")
         card = card_of_folder(folder)
         if card is None or written_by_metacross(card):
             card = card_of(staged, content, location=location)

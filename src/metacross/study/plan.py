@@ -14,13 +14,13 @@ from metacross.baselines.resources import ResourceFiles
 from metacross.errors import SettingsError
 from metacross.settings import (
     Settings,
-    SettingsGroup,
     load_settings,
     recipe_names,
     settings_with,
     validated,
     yaml_mapping,
 )
+from metacross.settings_group import SettingsGroup
 
 BASELINE = "baseline:"
 _QUICK = (
@@ -32,6 +32,7 @@ _QUICK = (
     "distillation.epochs=1",
     "crf.iterations=20",
     "bilstm_crf.epochs=1",
+    "two_languages.steps=120",
     "run.validate_every=30",
     "run.checkpoint_every=10",
 )

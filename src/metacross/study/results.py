@@ -35,7 +35,9 @@ class TrainingSummary(JsonRecord):
 
     ``validations`` are steps with the F1 on the source language's dev corpus,
     ``target_validations`` the same for each target, not adapted (training did not use them).
-    ``losses`` are last steps and mean losses of consecutive parts of the training.
+    ``losses`` are last steps and mean losses of consecutive parts of the training. ``seconds`` of a
+    baseline include those of a model that it shares with others. ``megabytes`` is the peak memory
+    of the process that trained; None if it is not known.
     """
 
     folder: str
@@ -44,6 +46,7 @@ class TrainingSummary(JsonRecord):
     validations: tuple[tuple[int, float], ...] = ()
     target_validations: dict[str, tuple[tuple[int, float], ...]] = {}
     losses: tuple[tuple[int, float], ...] = ()
+    megabytes: int | None = None
 
 
 class LabelCounts(JsonRecord):

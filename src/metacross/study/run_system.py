@@ -11,10 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel
+from metacross.adaptation.other_model import OtherModel
 from metacross.adaptation.prediction import SentencePrediction
-from metacross.adaptation.word_model import OtherModel
 from metacross.baselines.train_baseline import training_seconds
 from metacross.metrics.scoring import score
+from metacross.model.model_folder import is_model_folder
+from metacross.model.peak_memory import peak_memory
 from metacross.study.callbacks import StudyCallback
 from metacross.study.models import (
     fine_tuned_model,
@@ -54,25 +56,34 @@ def run_system(
     target_curves = TargetCurves(
         system_run.corpora.targets, run_folder / "training" / "targets.jsonl", curve_sentences
     )
+    was_trained = is_model_folder(run_folder)
+    model: NerModel | None = None
     if system_run.baseline is not None:
-        model = trained_baseline(system_run, run_folder, callbacks=[callback])
-        seconds = round(training_seconds(run_folder), 1)
-        summary = TrainingSummary(folder=run_folder.name, seconds=seconds, best_step=0)
+        with peak_memory() as peak:
+            if not system_run.baseline.needs_target_train:  # else every fraction is trained alone
+                model = trained_baseline(system_run, run_folder, callbacks=[callback])
+        summary = _baseline_summary(run_folder)
     else:
-        model = trained_model(
-            system_run.corpora,
-            system_run.training_settings,
-            run_folder,
-            callbacks=[callback, target_curves],
-        )
+        with peak_memory() as peak:
+            model = trained_model(
+                system_run.corpora,
+                system_run.training_settings,
+                run_folder,
+                callbacks=[callback, target_curves],
+            )
         if system_run.settings != system_run.training_settings:
             model = loaded_model(run_folder, system_run.settings)
         summary = _training_summary(RunFolder(run_folder), target_curves)
+    if not was_trained:
+        summary = summary.model_copy(update={"megabytes": peak.megabytes})
     for planned in planned_results:
         start = time.monotonic()
-        scored_model = (
-            model if planned.fraction == 0 else _fine_tuned(model, planned, run_folder, callback)
-        )
+        if model is None:
+            scored_model, summary = _trained_alone(planned, run_folder, callback)
+        elif planned.fraction == 0:
+            scored_model = model
+        else:
+            scored_model = _fine_tuned(model, planned, run_folder, callback)
         predictions = _predictions(scored_model, planned, callback)
         counts = {
             mode: counts_of(score(planned.target.corpus, _labeled_corpus(mode_predictions)))
@@ -86,23 +97,58 @@ def run_system(
         callback.on_result(result)
 
 
+def _trained_alone(
+    planned: PlannedResult, run_folder: Path, callback: StudyCallback
+) -> tuple[NerModel, TrainingSummary]:
+    """The model of a system that needs labeled target text, and how it was trained."""
+    output = _output(planned, run_folder, by_seed=True)
+    was_trained = is_model_folder(output)
+    with peak_memory() as peak:
+        model = _with_target_text(planned, output, callback)
+    summary = _baseline_summary(output)
+    if not was_trained:
+        summary = summary.model_copy(update={"megabytes": peak.megabytes})
+    return model, summary
+
+
 def _fine_tuned(
     model: NerModel, planned: PlannedResult, run_folder: Path, callback: StudyCallback
 ) -> NerModel:
+    if isinstance(model, OtherModel):  # without an encoder: trained again with the target text
+        output = _output(planned, run_folder, by_seed=True)
+        return _with_target_text(planned, output, callback)
+    output = _output(planned, run_folder, by_seed=False)
+    train, n_sentences = _target_text(planned)
+    settings = planned.system_run.settings
+    return fine_tuned_model(
+        run_folder, settings, train, output, n_sentences=n_sentences, callbacks=[callback]
+    )
+
+
+def _with_target_text(planned: PlannedResult, output: Path, callback: StudyCallback) -> NerModel:
+    """A baseline, trained with a fraction of the labeled target text."""
+    run = planned.system_run
+    train, n_sentences = _target_text(planned)
+    target_train = random_subset(train, n_sentences, run.seed)
+    return trained_baseline(run, output, callbacks=[callback], target_train=target_train)
+
+
+def _target_text(planned: PlannedResult) -> tuple[Corpus, int]:
+    """The labeled target sentences, and how many of them the fraction is."""
     train = planned.target.train
-    if train is None:
+    if train is None or not planned.fraction:
         raise ValueError("expected labeled target sentences for a fraction above 0, found none")
+    return train, max(1, round(planned.fraction * len(train)))
+
+
+def _output(planned: PlannedResult, run_folder: Path, *, by_seed: bool) -> Path:
+    """The folder of a model that learned a fraction. ``by_seed``: the seeds of a system may share
+    the run folder.
+    """
     run = planned.system_run
     prefix = "" if run.system == run.trained_as else f"{run.system}-"
-    output = run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}"
-    n_sentences = max(1, round(planned.fraction * len(train)))
-    if isinstance(model, OtherModel):  # without an encoder: trained again with the target text
-        output = output.with_name(f"{output.name}-seed-{run.seed}")
-        target_train = random_subset(train, n_sentences, run.seed)
-        return trained_baseline(run, output, callbacks=[callback], target_train=target_train)
-    return fine_tuned_model(
-        run_folder, run.settings, train, output, n_sentences=n_sentences, callbacks=[callback]
-    )
+    suffix = f"-seed-{run.seed}" if by_seed else ""
+    return run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}{suffix}"
 
 
 def _predictions(
@@ -168,6 +214,11 @@ def _result(
         machine=f"{platform.system()} {platform.machine()}",
         recipe=run.settings.model_dump(mode="json"),
     )
+
+
+def _baseline_summary(folder: Path) -> TrainingSummary:
+    seconds = round(training_seconds(folder), 1)
+    return TrainingSummary(folder=folder.name, seconds=seconds, best_step=0)
 
 
 def _training_summary(run_folder: RunFolder, target_curves: TargetCurves) -> TrainingSummary:

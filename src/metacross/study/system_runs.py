@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from metacross.baselines.baseline import Baseline
 from metacross.baselines.resources import ResourceFiles
-from metacross.baselines.systems import Baseline, find_baseline
+from metacross.baselines.systems import find_baseline
 from metacross.errors import SettingsError
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import DataSettings, Settings
@@ -21,7 +22,7 @@ from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import (
     AFTER_TRAINING,
-    BASELINE_GROUPS,
+    baseline_settings,
     corpus_digest,
     relevant_settings,
 )
@@ -193,6 +194,11 @@ def _baseline(study: Study, system: str) -> Baseline | None:
         baseline = find_baseline(name)
     except SettingsError as problem:
         raise SettingsError(f"systems.{system}: {problem}") from None
+    if baseline.needs_target_train and 0 in study.fractions:
+        raise SettingsError(
+            f"systems.{system}: expected fractions above 0, because baseline:{name} learns from "
+            "labeled target sentences, found 0 (zero-shot)"
+        )
     unknown = sorted(study.data.resources.keys() - study.data.targets.keys())
     if unknown and study.data.targets:
         raise SettingsError(
@@ -205,7 +211,8 @@ def _baseline(study: Study, system: str) -> Baseline | None:
                 f"systems.{system}: expected targets named by their language, such as es, because "
                 f"baselines are made for a language, found {target}"
             )
-        names = baseline.missing(study.data.resources.get(target, ResourceFiles()))
+        files = study.data.resources.get(target, ResourceFiles())
+        names = baseline.missing(files, has_target_train=any(study.fractions))
         if names is not None:
             needed = " or ".join(names)
             raise SettingsError(
@@ -245,7 +252,7 @@ def _baseline_digests(run: SystemRun) -> dict[str, str]:
     """The name of a baseline, and digests of its settings and resources; empty for others."""
     if run.baseline is None:
         return {}
-    groups = run.settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
+    groups = baseline_settings(run.settings)
     settings = hashlib.sha256(json.dumps(groups, sort_keys=True).encode()).hexdigest()
     resources = run.resources.digests()
     return {

@@ -62,8 +62,8 @@ class TrainingState:
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore everything."""
-        load_weights(self.trainable, _under("weight.", tensors))
-        self.adam.load_state(_under("adam.", tensors))
+        load_weights(self.trainable, under("weight.", tensors))
+        self.adam.load_state(under("adam.", tensors))
 
 
 class Checkpoints:
@@ -150,7 +150,8 @@ def load_weights(trainable: Mapping[str, nn.Parameter], weights: Mapping[str, Te
         weight.copy_(weights[name])
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin with a prefix, by the rest of their names."""
     return {
         name.removeprefix(prefix): tensor
         for name, tensor in tensors.items()

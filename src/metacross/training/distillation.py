@@ -20,10 +20,9 @@ from metacross.adaptation.textbook import dropout, gradients
 from metacross.errors import DataError
 from metacross.model.batching import padding_groups
 from metacross.model.devices import seeded
-from metacross.model.encoder import new_tagger_network, weights_digest
+from metacross.model.encoder import weights_digest
 from metacross.model.model_folder import ModelParts, check_writable, is_model_folder
-from metacross.model.tagger import Example, Tagger
-from metacross.model.tokenizer import load_tokenizer
+from metacross.model.tagger import Example, Tagger, new_tagger
 from metacross.model.training_facts import CorpusFacts, facts_of_training
 from metacross.settings import Settings
 from metacross.text.sentence import Corpus, Sentence
@@ -168,48 +167,45 @@ def distill(
     labels: tuple[str, ...],
     settings: Settings,
     *,
+    start: NerModel | None = None,
     output: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> NerModel:
-    """Train a new model on soft labels of raw target text; the last weights are taken. It does not
+    """Train a model on soft labels of raw target text; the last weights are taken. It does not
     adapt.
 
-    ``labels`` are the entity types of the teachers, whose tags the probabilities are of. With
-    ``output`` the model is saved there, and a training that was stopped resumes.
+    ``labels`` are the entity types of the teachers, whose tags the probabilities are of. ``start``
+    is a model to go on from; None: the encoder from before training. With ``output`` the model is
+    saved there, and a training that was stopped resumes.
     """
     if not sentences:
         raise DataError("expected sentences with soft labels to learn from, found none")
     settings = distillation_settings(settings, len(sentences))
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
-        return _distill(sentences, TagSet(labels), settings, folder, callbacks)
+        return _distill(sentences, TagSet(labels), settings, start, folder, callbacks)
 
 
 def _distill(
     sentences: Sequence[SoftSentence],
     tag_set: TagSet,
     settings: Settings,
+    start: NerModel | None,
     folder: str | Path,
     callbacks: Sequence[Callback],
 ) -> NerModel:
     check_writable(Path(folder))
-    encoder = settings.encoder
-    network = new_tagger_network(
-        encoder.name,
-        tag_set.tags,
-        settings.run.seed,
-        attention=encoder.attention,
-        layers=encoder.layers,
-    )
+    tagger = new_tagger(settings, tag_set)
+    if start is not None:
+        tagger.network.load_state_dict(start.tagger.network.state_dict())
     corpus = Corpus(tuple(soft.sentence for soft in sentences), source="raw text")
     digest, run_folder = corpus_digest(corpus), RunFolder(folder)
-    run_folder.start(settings, {"raw text": digest, "encoder": weights_digest(network)})
+    run_folder.start(settings, {"raw text": digest, "encoder": weights_digest(tagger.network)})
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
-    tagger = Tagger(network, load_tokenizer(encoder.name), tag_set, encoder, settings.run)
     adam = Adam(tagger.trainable, settings.optimizer)
     examples = soft_examples(tagger, sentences)
-    facts = facts_of_training(encoder.name, source=CorpusFacts.of(corpus, digest))
+    facts = facts_of_training(settings.encoder.name, source=CorpusFacts.of(corpus, digest))
     parts = ModelParts(tagger, settings, datastore=None, adapts=False, facts=facts)
     step = distillation_step(tagger, examples, settings, adam)
     state = TrainingState(tagger.trainable, adam)

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from metacross.errors import RunError
-from metacross.settings import SettingsGroup
+from metacross.settings_group import SettingsGroup
 from metacross.text.folder_lock import locked_folder
 from metacross.text.sentence import Corpus
 from metacross.text.stored_sentences import StoredSentences
@@ -36,8 +36,21 @@ _IRRELEVANT = {
     ("data", "dev"),
     ("encoder", "name"),
 }
-BASELINE_GROUPS = ("translation", "projection", "distillation", "crf", "bilstm_crf")
+_AS_BEFORE = {("run", "blocks"): None, ("retrieval", "split_languages"): False}
+"""Values with which everything is as before the setting existed: earlier results stay valid."""
+BASELINE_GROUPS = (
+    "translation",
+    "projection",
+    "distillation",
+    "knn",
+    "adversary",
+    "consistency",
+    "crf",
+    "bilstm_crf",
+    "two_languages",
+)
 """Groups of settings that only baselines use."""
+_LATER_GROUPS = ("knn", "adversary", "consistency", "two_languages")  # results are older
 AFTER_TRAINING = ("adaptation", "fine_tuning")  # groups of settings that training does not use
 
 
@@ -153,9 +166,23 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
         for group, values in settings.model_dump(mode="json").items()
         if group not in BASELINE_GROUPS
     }
-    if "blocks" in relevant.get("run", {}) and relevant["run"]["blocks"] is None:
-        del relevant["run"]["blocks"]  # one block, as before there were any
+    for (group, key), value in _AS_BEFORE.items():
+        if relevant.get(group, {}).get(key, ...) == value:
+            del relevant[group][key]
     return relevant
+
+
+def baseline_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
+    """The settings that only baselines use. Later groups are left out while they have their
+    defaults: earlier results stay valid.
+    """
+    defaults = type(settings)().model_dump(mode="json")
+    groups = settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
+    return {
+        name: group
+        for name, group in groups.items()
+        if name not in _LATER_GROUPS or group != defaults[name]
+    }
 
 
 def package_versions() -> dict[str, str]:

@@ -19,7 +19,7 @@ from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cache_folder, cached_vectors
 from metacross.errors import DataError, SettingsError
-from metacross.model.encoder import Encoder, load_encoder, new_tagger_network, weights_digest
+from metacross.model.encoder import Encoder, load_encoder, weights_digest
 from metacross.model.model_folder import (
     Datastore,
     ModelParts,
@@ -30,8 +30,7 @@ from metacross.model.model_folder import (
     save_model,
 )
 from metacross.model.ranks import ALONE, Ranks, joined_ranks, refuse_sharing
-from metacross.model.tagger import Example, Tagger
-from metacross.model.tokenizer import load_tokenizer
+from metacross.model.tagger import Example, Tagger, new_tagger
 from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
 from metacross.settings import Recipe, Settings, load_settings, settings_with
 from metacross.text.casing import (
@@ -151,22 +150,13 @@ def _train(
     if ranks.is_first:
         check_writable(Path(folder))
     _check_labeled(source, dev)
-    tag_set = TagSet(tuple(source.entities_by_label))
-    network = new_tagger_network(
-        settings.encoder.name,
-        tag_set.tags,
-        settings.run.seed,
-        attention=settings.encoder.attention,
-        layers=settings.encoder.layers,
-    )
-    tokenizer = load_tokenizer(settings.encoder.name)
+    tagger = new_tagger(settings, TagSet(tuple(source.entities_by_label)))
     digests = {"source corpus": corpus_digest(source), "dev corpus": corpus_digest(dev)}
     if ranks.is_first:
-        run_folder.start(settings, digests | {"encoder": weights_digest(network)})
+        run_folder.start(settings, digests | {"encoder": weights_digest(tagger.network)})
     ranks.wait()
     if is_model_folder(folder):
         return load(folder, device=settings.run.device)
-    tagger = Tagger(network, tokenizer, tag_set, settings.encoder, settings.run)
     examples = tagger.lazy_examples(source.sentences)
     datastore = new_datastore(source, examples, tagger, settings, callbacks, ranks)
     adam = Adam(tagger.trainable, settings.optimizer)

@@ -77,6 +77,16 @@ def test_the_panel_shows_what_a_sentence_learned_from(page):
     assert page.locator(".readings dd").all_text_contents() == ["LOC 0.50", "ORG 0.50"]
 
 
+def test_a_neighbor_that_was_remembered_is_marked(page):
+    corrected = {**BANK, "remembered": "0123456789abcdef"}
+    answer_with(page, neighbors=[RAIN, corrected], cases=[([], PLAIN), ([0, 1], ADAPTED)])
+    find_entities(page, MADE_UP)
+    page.get_by_role("button", name="Du, LOC").click()
+    rows = page.locator(".neighbors li")
+    assert [row.locator(".remembered").count() for row in rows.all()] == [0, 1]
+    assert rows.nth(1).locator(".remembered").text_content() == "remembered correction"
+
+
 def test_the_panel_shows_the_counterfactuals_of_the_model(page, model):
     find_entities(page, SPANISH, "es")
     page.get_by_role("button", name="rome, LOC").click()

@@ -108,6 +108,9 @@ function learnedFrom(neighbors) {
       element("span", { class: "number" }, scoreText(neighbor.similarity)),
       element("span", { class: "unseen" }, " similarity"),
     );
+    if (neighbor.remembered) {
+      similarity.append(element("span", { class: "remembered" }, "remembered correction"));
+    }
     const chip = element("span", { class: "chip", "aria-hidden": "true" }, String(i + 1));
     list.append(element("li", {}, chip, sourceText(neighbor), similarity));
   }

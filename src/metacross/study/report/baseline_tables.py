@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metacross.baselines.systems import BASELINES, Baseline
+from metacross.baselines.baseline import Baseline
+from metacross.baselines.systems import BASELINES
 from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions, compare_systems
 from metacross.study.report.blocks import MISSING, Entry, Heading, Paragraph, Row, Section, Table
@@ -41,8 +42,9 @@ def _table(grid: ResultsGrid, stored: StoredPredictions, fraction: float, target
     return Table(
         f"F1 in points on {target}, {fraction_name(fraction)}, with what each system is made of "
         f"and was given, and p against {grid.baseline}. Seconds are of training on the machine "
-        "below.",
-        ("system", "made of", "resources", "F1", f"p against {grid.baseline}", "seconds"),
+        "below, with those of a model that several systems share; MB is the highest peak memory of "
+        "the process that trained.",
+        ("system", "made of", "resources", "F1", f"p against {grid.baseline}", "seconds", "MB"),
         tuple(_rows(grid, stored, fraction, target)),
         text_columns=frozenset({"made of", "resources"}),
     )
@@ -60,6 +62,7 @@ def _rows(
         is_reference = system == grid.baseline
         comparison = None if is_reference else compare_systems(stored, results, reference)
         baseline = _baseline_of(first)
+        megabytes = [r.training.megabytes for r in results.values() if r.training.megabytes]
         mean_seconds = sum(r.training.seconds for r in results.values()) / len(results)
         yield Row(
             system,
@@ -69,11 +72,12 @@ def _rows(
                 mean_entry(mean_f1(results), expected_seeds=grid.max_seeds(fraction)),
                 p_value_entry(comparison),
                 Entry(f"{mean_seconds:,.0f}"),
+                Entry(f"{max(megabytes):,}" if megabytes else MISSING),
             ),
         )
         published = dict(baseline.published).get(target) if baseline else None
         if baseline is not None and published is not None and fraction == 0:
-            entries = (baseline.cites, "", f"{published:.2f}", "", "")
+            entries = (baseline.cites, "", f"{published:.2f}", "", "", "")
             row = tuple(Entry(text) for text in entries)
             yield Row(f"{system}, published", row, tone="quoted")
 

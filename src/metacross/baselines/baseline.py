@@ -1,0 +1,65 @@
+"""A system to compare with: what it needs, what it is made of, and how it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from metacross.adaptation.ner_model import NerModel
+from metacross.baselines.resources import ResourceFiles, Resources, option_of
+from metacross.baselines.workshop import Workshop
+from metacross.errors import SettingsError
+
+TARGET_TRAIN = "target_train"
+"""The labeled target text among the needs of a system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A system to compare with.
+
+    ``needs`` are resources it cannot do without (``a or b``: one of two), ``uses`` are further ones
+    that it profits from; ``target_train`` is a little labeled text of the target language.
+    ``made_of`` says honestly what it is. ``published`` are F1 scores on test sets that its authors
+    report, by target, without labeled target text, with another encoder and other data: they are
+    not reproduced here.
+    """
+
+    name: str
+    cites: str
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    made_of: str
+    fit: Callable[[Workshop], NerModel]
+    published: tuple[tuple[str, float], ...] = ()
+    is_random: bool = True
+
+    @property
+    def needs_target_train(self) -> bool:
+        """Whether it cannot do without labeled target text."""
+        return TARGET_TRAIN in self.needs
+
+    @property
+    def takes_target_train(self) -> bool:
+        """Whether it learns labeled target text if there is some."""
+        return TARGET_TRAIN in (*self.needs, *self.uses)
+
+    def missing(self, files: ResourceFiles, *, has_target_train: bool) -> list[str] | None:
+        """The first need that no file was given for: resources of which one would do; None if
+        nothing is missing.
+        """
+        given = {*files.given(), *([TARGET_TRAIN] if has_target_train else [])}
+        choices = (need.split(" or ") for need in self.needs)
+        return next((names for names in choices if not given & set(names)), None)
+
+    def check(self, resources: Resources, *, has_target_train: bool) -> None:
+        """Refuse resources that lack one that it needs."""
+        names = self.missing(resources.files, has_target_train=has_target_train)
+        if names is not None:
+            options = " or ".join(f"{option_of(name)} FILE" for name in names)
+            needed = " or ".join(names).replace(TARGET_TRAIN, "labeled target text")
+            needed = needed.replace("_", " ")
+            raise SettingsError(
+                f"baseline:{self.name}: expected {needed} for {resources.target_language}; "
+                f"give {options}"
+            )

@@ -1,0 +1,259 @@
+"""Systems that came with the paper and after it: teachers and students, translation, selection of
+sentences and words, and nearest words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacross.adaptation.nearest_words import NearestWordsModel
+from metacross.adaptation.ner_model import NerModel
+from metacross.baselines.baseline import Baseline
+from metacross.baselines.label_consistency import word_weights
+from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_label
+from metacross.baselines.source_similarity import source_weights
+from metacross.baselines.workshop import Workshop, merged, soft_sentences
+from metacross.errors import DataError, SettingsError
+from metacross.model.model_folder import Datastore
+from metacross.text.sentence import Corpus
+from metacross.training.adversarial import least_telling
+from metacross.training.distillation import SoftSentence
+
+_COMPARED = 1_000  # sentences of raw text whose language is compared with the sources
+
+# Teacher and student
+
+
+def _tsl(shop: Workshop) -> NerModel:
+    teacher = shop.direct_on_source()
+    return _taught_by(shop, teacher)
+
+
+def _tsl_ours(shop: Workshop) -> NerModel:
+    teacher = shop.meta_on_source()
+    return _taught_by(shop, teacher)
+
+
+def _tsl_ours_translated(shop: Workshop) -> NerModel:
+    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
+    teacher = shop.meta(corpus, dev, shop.stage("teacher"))
+    return _taught_by(shop, teacher)
+
+
+def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
+    labels = shop.labeled_by(teacher, adapt=shop.settings.distillation.adapt)
+    return shop.student(soft_sentences(labels), shop.folder)
+
+
+def _unitrans(shop: Workshop) -> NerModel:
+    on_source = shop.direct_on_source()
+    on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
+    on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
+    teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
+    agreed = agreed_tags(teachers)
+    sentences = [
+        replace(soft, tag_ids=tuple(tags))
+        for soft, tags in zip(soft_sentences(teachers[0]), agreed, strict=True)
+    ]
+    return shop.student(sentences, shop.folder)
+
+
+def _tsl_multi(shop: Workshop) -> NerModel:
+    """A teacher for each source language; they count by their similarity to the target."""
+    languages = sorted({sentence.language or "" for sentence in shop.source})
+    if len(languages) < 2:
+        raise SettingsError(
+            "baseline:tsl-multi: expected sources in several languages, found "
+            f"{languages[0] or 'one'}; give --source LANGUAGE=FILE for each"
+        )
+    teachers = {language: _teacher(shop, language) for language in languages}
+    stores = {language: _datastore(teacher) for language, teacher in teachers.items()}
+    compared = shop.raw_text.sentences[:_COMPARED]
+    weights = source_weights(
+        {language: np.asarray(store.vectors[:]) for language, store in stores.items()},
+        stores[languages[0]].sentence_encoder.vectors(compared),
+        seed=shop.settings.run.seed,
+    )
+    labels = [shop.labeled_by(teacher) for teacher in teachers.values()]
+    return shop.student(averaged(labels, [weights[name] for name in languages]), shop.folder)
+
+
+def _teacher(shop: Workshop, language: str) -> NerModel:
+    corpus, dev = _in_language(shop.source, language), _in_language(shop.dev, language)
+    missing = [label for label in shop.labels if label not in corpus.entities_by_label]
+    if missing:
+        raise DataError(
+            f"source {language}: expected entities of all types to teach, found no {missing[0]}"
+        )
+    return shop.direct(
+        corpus, dev if dev.n_entities else shop.dev, shop.stage(f"direct-{language}")
+    )
+
+
+def _in_language(corpus: Corpus, language: str) -> Corpus:
+    sentences = tuple(s for s in corpus if (s.language or "") == language)
+    return Corpus(sentences, source=corpus.source)
+
+
+def _datastore(model: NerModel) -> Datastore:
+    if model.parts.datastore is None:
+        raise ValueError("expected a model with the vectors of its source, found none")
+    return model.parts.datastore
+
+
+def averaged(teachers: Sequence[PseudoLabels], weights: Sequence[float]) -> list[SoftSentence]:
+    """The weighted means of the probabilities of several teachers."""
+    averages = []
+    for predictions in zip(*(teacher.predictions for teacher in teachers), strict=True):
+        stacked = np.stack([prediction.probabilities for prediction in predictions])
+        mean = np.average(stacked, axis=0, weights=weights).astype(np.float32)  # (words, tags)
+        averages.append(SoftSentence(predictions[0].sentence, mean))
+    return averages
+
+
+# Selection and weights
+
+
+def _advpicker(shop: Workshop) -> NerModel:
+    trained = shop.adversarial(shop.stage("adversarial"))
+    probabilities = trained.target_probabilities(shop.raw_text.sentences)
+    kept = least_telling(probabilities, shop.settings.adversary.keep)
+    sentences = soft_sentences(shop.labeled_by(trained.model))
+    return shop.student([sentences[position] for position in kept], shop.folder)
+
+
+def _colada(shop: Workshop) -> NerModel:
+    """Two models label for each other: one on translated text, one on raw text."""
+    consistency = shop.settings.consistency
+    model = shop.direct_on_source()
+    for number in range(consistency.rounds):
+        hard_weight = consistency.hard_weights[min(number, len(consistency.hard_weights) - 1)]
+        further = shop.student(
+            _refined_translation(shop, model, hard_weight),
+            shop.stage(f"translated-{number + 1}"),
+            start=model,
+        )
+        is_last = number + 1 == consistency.rounds
+        folder = shop.folder if is_last else shop.stage(f"raw-{number + 1}")
+        model = shop.student(_weighted_raw_text(shop, further), folder)
+    return model
+
+
+def _refined_translation(shop: Workshop, model: NerModel, hard_weight: float) -> list[SoftSentence]:
+    """Translated text: its labels, mixed with what a model predicts, as far as that is sure."""
+    corpus, tag_set = shop.translated, model.tagger.tag_set
+    predicted = pseudo_label(model, corpus)
+    weights = word_weights(model, predicted.hard.sentences, shop.settings)
+    refined = []
+    for sentence, prediction, of_words in zip(corpus, predicted.predictions, weights, strict=True):
+        n_words = len(sentence.words)
+        hard = one_hot(tag_set.ids(sentence.spans or (), n_words), len(tag_set))
+        soft = (1 - hard_weight) * of_words[:, None]  # (words, 1)
+        mixed = (hard_weight * hard + soft * prediction.probabilities) / (hard_weight + soft)
+        refined.append(SoftSentence(sentence.with_spans(None), mixed.astype(np.float32)))
+    return refined
+
+
+def _weighted_raw_text(shop: Workshop, model: NerModel) -> list[SoftSentence]:
+    """Raw text with a model's labels, weighted by their consistency."""
+    labels, tag_set = shop.labeled_by(model), model.tagger.tag_set
+    weights = word_weights(model, labels.hard.sentences, shop.settings)
+    weighted = []
+    for sentence, of_words in zip(labels.hard, weights, strict=True):
+        tag_ids = tag_set.ids(sentence.spans or (), len(sentence.words))
+        probabilities = one_hot(tag_ids, len(tag_set))
+        weighted.append(SoftSentence(sentence.with_spans(None), probabilities, tag_ids, of_words))
+    return weighted
+
+
+def one_hot(tag_ids: Sequence[int], n_tags: int) -> NDArray[np.float32]:
+    """1 for the tag of each word, 0 for the others. *Shape:* (words, tags)."""
+    return np.eye(n_tags, dtype=np.float32)[list(tag_ids)]
+
+
+def _knn(shop: Workshop) -> NerModel:
+    corpora = [shop.source, *([] if shop.target_train is None else [shop.target_train])]
+    model = NearestWordsModel.of(shop.direct_on_source(), merged(*corpora), shop.settings)
+    model.save(shop.folder)
+    return model
+
+
+SUCCESSORS = (
+    Baseline(
+        name="tsl",
+        cites="Wu et al. 2020, ACL",
+        needs=("raw_text",),
+        uses=(),
+        made_of="TSL: a student of the direct model's probabilities on raw target text",
+        fit=_tsl,
+        published=(("es", 76.94), ("nl", 80.89), ("de", 73.22)),
+    ),
+    Baseline(
+        name="tsl-multi",
+        cites="Wu et al. 2020, ACL",
+        needs=("raw_text",),
+        uses=(),
+        made_of="TSL with a teacher for each of several source languages, weighted by how similar "
+        "their sentence vectors are to the target's",
+        fit=_tsl_multi,
+        published=(("es", 78.00), ("nl", 81.33), ("de", 75.33)),
+    ),
+    Baseline(
+        name="tsl-ours",
+        cites="Wu et al. 2020, ACL and AAAI",
+        needs=("raw_text",),
+        uses=(),
+        made_of="TSL with our adapting model as teacher",
+        fit=_tsl_ours,
+    ),
+    Baseline(
+        name="tsl-ours-translated",
+        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
+        needs=("lexicon or vectors", "raw_text"),
+        uses=("parallel", "alignments", "source_vectors"),
+        made_of="TSL with ours-translated as teacher",
+        fit=_tsl_ours_translated,
+    ),
+    Baseline(
+        name="unitrans",
+        cites="Wu et al. 2020, IJCAI",
+        needs=("lexicon or vectors", "raw_text"),
+        uses=("parallel", "alignments", "source_vectors"),
+        made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
+        "one, hard labels where all agree",
+        fit=_unitrans,
+        published=(("es", 79.31), ("nl", 82.90), ("de", 74.82)),
+    ),
+    Baseline(
+        name="advpicker",
+        cites="Chen et al. 2021",
+        needs=("raw_text",),
+        uses=(),
+        made_of="after AdvPicker, one seed: an encoder trained against a discriminator of the "
+        "languages teaches on the raw sentences that it cannot tell",
+        fit=_advpicker,
+        published=(("es", 79.00), ("nl", 82.90), ("de", 75.01)),
+    ),
+    Baseline(
+        name="colada",
+        cites="Ma et al. 2023",
+        needs=("lexicon or vectors", "raw_text"),
+        uses=("parallel", "alignments", "source_vectors"),
+        made_of="after CoLaDa, two rounds, lexicon translation: models on translated and raw text "
+        "label for each other, words weighted by the labels of similar words",
+        fit=_colada,
+    ),
+    Baseline(
+        name="knn",
+        cites="Wang et al. 2022",
+        needs=(),
+        uses=("target_train",),
+        made_of="kNN-NER: the direct model's probabilities, mixed with votes of the most similar "
+        "source words",
+        fit=_knn,
+    ),
+)
