@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,15 @@ def test_the_same_seed_gives_the_same_new_weights(encoders):
         weights_digest(new_tagger_network(encoders["bert"], TAGS.tags, seed)) for seed in (1, 1, 2)
     ]
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_encoders_can_be_loaded_in_several_threads(encoders):
+    tie_weights = transformers.PreTrainedModel.tie_weights
+    with ThreadPoolExecutor(8) as threads:
+        names = [encoders[family] for family in ("bert", "xlm-r", "t5", "bert") * 4]
+        networks = list(threads.map(lambda name: new_tagger_network(name, TAGS.tags, 0), names))
+    assert len(networks) == 16
+    assert transformers.PreTrainedModel.tie_weights is tie_weights
 
 
 def test_bfloat16_is_a_setting(encoders):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ from metacross.errors import ModelError
 
 MINI = "mini"
 """The name of the encoder that comes with metacross."""
+_ONE_THREAD = threading.RLock()
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
@@ -50,14 +52,20 @@ def first_line(problem: Exception) -> str:
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Silence transformers' log messages and progress bars inside the block."""
+    """Silence transformers' log messages and progress bars inside the block.
+
+    One thread at a time is in it. transformers replaces functions of its classes while it loads a
+    network; with two loads at once the replacement of one outlives both, and tied weights are never
+    tied again in this process.
+    """
     logging: Any = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
+    with _ONE_THREAD:
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
