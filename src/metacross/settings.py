@@ -235,6 +235,14 @@ class RunSettings(SettingsGroup):
     gradient_cache_mb: int = Field(
         200, ge=0, description="memory for recorded gradients of source sentences, in MB"
     )
+    gradient_folder: str | None = Field(
+        None,
+        description="folder that keeps recorded gradients for later runs; the last bits of scores "
+        "then depend on what was recorded together; null: they are kept in memory only",
+    )
+    gradient_folder_mb: int = Field(
+        20_000, ge=0, description="size of that folder, in MB; the oldest files are removed"
+    )
     frozen_cache_mb: int = Field(
         500, ge=0, description="memory for outputs of frozen layers in training, in MB; 0: none"
     )

@@ -7,7 +7,13 @@ import torch
 from torch import nn
 
 import metacross
-from metacross.model.encoder import layers_of, load_encoder, new_tagger_network, save_network
+from metacross.model.encoder import (
+    first_states,
+    layers_of,
+    load_encoder,
+    new_tagger_network,
+    save_network,
+)
 from metacross.model.mini_encoder import SentencePooling
 from metacross.model.tagger import Tagger, freeze
 from metacross.model.tokenizer import load_tokenizer
@@ -61,6 +67,15 @@ def test_position_0_holds_the_sentence_vector(encoder):
     width = encoder.network.config.state_size
     assert torch.equal(states[:, 0, :width], seen[0])
     assert not states[:, 0, width:].any()
+
+
+def test_sentence_vectors_alone_are_those_at_position_0(encoder):
+    states, _ = states_of(encoder, TEXTS)
+    inputs = encoder.tokenizer.fast(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        first = first_states(encoder.network, inputs["input_ids"], inputs["attention_mask"])
+    assert first.shape == states[:, 0].shape
+    assert (first - states[:, 0]).abs().max() < 1e-5
 
 
 def test_every_trainable_weight_of_a_tagger_is_in_a_linear_map_or_a_layer_norm():

@@ -12,15 +12,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
+from pathlib import Path
 from typing import Protocol
 
 from torch import Tensor
 
 from metacross.adaptation.adam_weights import AdamGroups
 from metacross.adaptation.gradient_cache import GradientCache
+from metacross.adaptation.gradient_files import GradientFiles
 from metacross.adaptation.gradient_recorder import untraceable_weight
 from metacross.adaptation.low_rank_groups import LowRankGroups
 from metacross.adaptation.threads import worker_threads
+from metacross.model.encoder import weights_digest
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
 
@@ -64,6 +67,7 @@ class FastEngine:
             max_weight=settings.adaptation.max_weight,
             memory_bytes=memory_bytes,
             with_norms=settings.adaptation.optimizer != "adam",
+            files=_gradient_files(tagger, settings),
         )
         groups = AdamGroups if settings.adaptation.optimizer == "adam" else LowRankGroups
         self._groups: AdaptedGroups = groups(tagger, settings, self.gradient_cache)
@@ -125,6 +129,19 @@ class FastEngine:
             n_pieces += n_new
         if tests:
             yield needed, tests
+
+
+def _gradient_files(tagger: Tagger, settings: Settings) -> GradientFiles | None:
+    if settings.run.gradient_folder is None:
+        return None
+    adaptation = settings.adaptation
+    parts = [
+        weights_digest(tagger.network),
+        " ".join(tagger.trainable),
+        f"{adaptation.max_weight} {adaptation.optimizer != 'adam'}",
+    ]
+    max_bytes = 2**20 * settings.run.gradient_folder_mb
+    return GradientFiles(Path(settings.run.gradient_folder), "\n".join(parts), max_bytes=max_bytes)
 
 
 def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Caches recorded gradients of source sentences in a memory pool of fixed size."""
+"""Caches recorded gradients of source sentences in a memory pool of fixed size, and in files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from metacross.adaptation.gradient_files import GradientFiles
 from metacross.adaptation.gradient_recorder import (
     GradientRecorder,
     LayerTrace,
@@ -32,8 +33,15 @@ class GradientCache:
     """The traces of the most recently used source sentences; the pool has a slot per piece."""
 
     def __init__(
-        self, tagger: Tagger, *, max_weight: float, memory_bytes: int, with_norms: bool = False
+        self,
+        tagger: Tagger,
+        *,
+        max_weight: float,
+        memory_bytes: int,
+        with_norms: bool = False,
+        files: GradientFiles | None = None,
     ) -> None:
+        self._files = files
         self._device = tagger.device
         self._recorder = GradientRecorder(tagger)
         self._max_weight = max_weight
@@ -46,7 +54,9 @@ class GradientCache:
         self._squared_norms: dict[int, Tensor] = {}
         self._shared: dict[int, _Matrices] = {}
         self.n_recorded = 0
-        """Number of recorded sentences, counting again those that were evicted before."""
+        """Number of recorded sentences, counting again those that were evicted before, but not
+        those that were read from files.
+        """
 
     @property
     def n_bytes(self) -> int:
@@ -56,7 +66,7 @@ class GradientCache:
         return sum(pool[1:].nbytes for pool in pools) + sum(part.nbytes for part in shared)
 
     def clear(self) -> None:
-        """Forget what was recorded; the memory is kept."""
+        """Forget what was recorded; memory and files are kept."""
         for recorded in (self._slots, self._vectors, self._squared_norms, self._shared):
             recorded.clear()
         self._pool.free[:] = range(self._pool.n_slots, 0, -1)
@@ -86,7 +96,48 @@ class GradientCache:
             self._squared_norms.pop(position, None)
             self._shared.pop(position, None)
             self._pool.free.extend(slots.tolist())
+        self._read(missing)
+        missing = {p: e for p, e in missing.items() if p not in self._slots}
+        n_missing = sum(example.n_pieces for example in missing.values())
         self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
+        self._keep(missing)
+
+    def _read(self, examples: Mapping[int, Example]) -> None:
+        """Take sentences from the files, where they are kept."""
+        if self._files is None:
+            return
+        for position, example in examples.items():
+            tensors = self._files.read(example)
+            if tensors is None:
+                continue
+            first = len(self._pool.free) - example.n_pieces
+            slots = torch.tensor(self._pool.free[first:], device=self._device)
+            del self._pool.free[first:]
+            for name, pool in self._pool.named():
+                pool.index_copy_(0, slots, tensors[name].to(self._device))
+            self._slots[position] = slots
+            self._vectors[position] = tensors["vectors"].to(self._device)
+            self._squared_norms[position] = tensors["norms"].to(self._device)
+            if self._known_layout.shared:
+                self._shared[position] = {
+                    name: (
+                        tensors[f"shared inputs {name}"].to(self._device),
+                        tensors[f"shared deltas {name}"].to(self._device),
+                    )
+                    for name in self._known_layout.shared
+                }
+
+    def _keep(self, examples: Mapping[int, Example]) -> None:
+        """Write sentences that were just recorded to files."""
+        if self._files is None:
+            return
+        for position, example in examples.items():
+            slots = self._slots[position]
+            tensors = {name: pool[slots] for name, pool in self._pool.named()}
+            tensors |= {"vectors": self._vectors[position], "norms": self._squared_norms[position]}
+            for name, (inputs, deltas) in self._shared.get(position, {}).items():
+                tensors |= {f"shared inputs {name}": inputs, f"shared deltas {name}": deltas}
+            self._files.write(example, tensors)
 
     def _laid_out(self, example: Example) -> _Layout:
         """The widths of the layers, found by recording any source sentence."""
@@ -301,6 +352,11 @@ class _Pool:
     deltas: dict[str, Tensor]
     n_slots: int
     free: list[int]
+
+    def named(self) -> Iterator[tuple[str, Tensor]]:
+        """All tensors with names that tell inputs from deltas."""
+        yield from ((f"inputs {name}", rows) for name, rows in self.inputs.items())
+        yield from ((f"deltas {name}", rows) for name, rows in self.deltas.items())
 
 
 def _layout_of(trace: LayerTrace) -> _Layout:

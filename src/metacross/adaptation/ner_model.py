@@ -44,6 +44,8 @@ _CHANGEABLE = (
     "retrieval.faiss_above",
     "encoder.words",
     "run.gradient_cache_mb",
+    "run.gradient_folder",
+    "run.gradient_folder_mb",
     "run.mmap_above",
 )
 

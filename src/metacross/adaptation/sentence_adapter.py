@@ -20,6 +20,7 @@ from metacross.adaptation.prediction import (
     SentencePrediction,
     prediction_from_logits,
 )
+from metacross.adaptation.recent_vectors import RecentVectors
 from metacross.adaptation.retrieval import (
     Index,
     JoinedIndex,
@@ -61,6 +62,7 @@ class SentenceAdapter:
         """Why the textbook loop adapts instead of the fast engine; None if the engine does."""
         self._first_fallback_reason = self.fallback_reason
         self._support_examples: dict[int, Example] = {}
+        self._recent_vectors = RecentVectors()
 
     def change_datastore(self, datastore: Datastore) -> None:
         """Go on with other remembered sentences. What was computed for a sentence is kept while
@@ -87,20 +89,14 @@ class SentenceAdapter:
         self, sentences: Sequence[Sentence], *, k: int | None
     ) -> list[tuple[Neighbor, ...]]:
         """The ``k`` nearest source sentences of each sentence; None: as many as it adapts to."""
-        return self._nearest(self._datastore.sentence_encoder.vectors(sentences), k)
+        return self._nearest(self._vectors(sentences, None), k)
 
     def predictions(
         self, sentences: Sequence[Sentence], progress: Progress
     ) -> Iterator[SentencePrediction]:
         """Adapt to each sentence and label it; ``progress`` is called with the number done."""
-        encoder = self._datastore.sentence_encoder
         examples = self._tagger.inputs(sentences)
-        vectors = (
-            encoder.vectors_of_windows([example.windows for example in examples])
-            if self._datastore.uses_tagger_tokenizer
-            else encoder.vectors(sentences)
-        )
-        neighbors = self._nearest(vectors, None)
+        neighbors = self._nearest(self._vectors(sentences, examples), None)
         supports = [
             {neighbor.position: self._support_example(neighbor) for neighbor in nearest}
             for nearest in neighbors
@@ -171,6 +167,21 @@ class SentenceAdapter:
     def _engine(self) -> FastEngine:
         memory_bytes = 2**20 * self._settings.run.gradient_cache_mb
         return FastEngine(self._tagger, self._settings, memory_bytes=memory_bytes)
+
+    def _vectors(
+        self, sentences: Sequence[Sentence], examples: Sequence[Example] | None
+    ) -> Vectors:
+        """The vectors of sentences. ``examples`` are the sentences as the tagger reads them; None:
+        they are not tokenized yet. *Shape:* (sentences, width).
+        """
+        encoder = self._datastore.sentence_encoder
+
+        def computed(positions: Sequence[int]) -> Vectors:
+            if examples is not None and self._datastore.uses_tagger_tokenizer:
+                return encoder.vectors_of_windows([examples[i].windows for i in positions])
+            return encoder.vectors([sentences[i] for i in positions])
+
+        return self._recent_vectors.of(sentences, computed)
 
     def _nearest(self, vectors: Vectors, k: int | None) -> list[tuple[Neighbor, ...]]:
         retrieval, datastore = self._settings.retrieval, self._datastore

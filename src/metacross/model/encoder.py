@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from metacross.errors import ModelError
-from metacross.model import mini_encoder as _registers_the_bundled_encoder  # noqa: F401
+from metacross.model import mini_encoder
 from metacross.model.devices import seeded
 from metacross.model.encoder_files import (
     check_encoder_folder,
@@ -152,6 +152,13 @@ def last_states(encoder: nn.Module, piece_ids: Tensor, attention: Tensor) -> Ten
     """The last layer's states. *Shape:* both (windows, pieces), result (windows, pieces, width)."""
     states: Tensor = encoder(input_ids=piece_ids, attention_mask=attention).last_hidden_state
     return states
+
+
+def first_states(encoder: nn.Module, piece_ids: Tensor, attention: Tensor) -> Tensor:
+    """The last layer's states of the first pieces. *Shape:* result (windows, width)."""
+    if isinstance(encoder, mini_encoder.MiniModel):
+        return encoder.first_states(piece_ids, attention)
+    return last_states(encoder, piece_ids, attention)[:, 0]
 
 
 def tag_logits(network: nn.Module, piece_ids: Tensor, attention: Tensor) -> Tensor:

@@ -188,13 +188,12 @@ class SentencePooling(nn.Module):
         self.fourth = nn.Linear(outer, outer, bias=False)
         self.fourth_skip = nn.Linear(inner, outer, bias=False)
 
-    def forward(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        """Sentence vectors; the sum is divided by the square root of the length.
+    def forward(self, sums: Tensor, lengths: Tensor) -> Tensor:
+        """Sentence vectors of summed states; a sum is divided by the square root of the length.
 
-        *Shape:* states (rows, pieces, state), attention_mask (rows, pieces, 1), result (rows,
-        state).
+        *Shape:* sums (rows, state), lengths (rows, 1), result (rows, state).
         """
-        pooled = states.sum(1) / attention_mask.sum(1).clamp_min(1.0).sqrt()
+        pooled = sums / lengths.clamp_min(1.0).sqrt()
         middle = torch.relu(self.second(torch.relu(self.first(pooled))) + self.second_skip(pooled))
         top = self.fourth(torch.relu(self.third(middle))) + self.fourth_skip(middle)
         return torch.tanh(top)
@@ -214,11 +213,20 @@ class BranchFusion(nn.Module):
     def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """``[token state; embedding]``, and ``[sentence vector; zeros]`` at position 0."""
         states = self.dense(self.dropout(self.norm(hidden))) * attention_mask
-        sentence = self.pooling(states, attention_mask).unsqueeze(1)
+        sentence = self.pooling(states.sum(1), attention_mask.sum(1)).unsqueeze(1)
         embedded = hidden[..., : self.embedding_size]
         first = torch.cat([sentence, torch.zeros_like(embedded[:, :1])], dim=-1)
         others = torch.cat([states[:, 1:], embedded[:, 1:]], dim=-1)
         return torch.cat([first, others], dim=1)
+
+    def first_states(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
+        """What :meth:`forward` gives at position 0, for less: pieces are summed before the linear
+        layer, not after it. *Shape:* result (rows, state + embedding).
+        """
+        lengths = attention_mask.sum(1)  # (rows, 1)
+        summed = (self.norm(hidden) * attention_mask).sum(1)  # (rows, stream)
+        sums = nn.functional.linear(summed, self.dense.weight) + lengths * self.dense.bias
+        return nn.functional.pad(self.pooling(sums, lengths), (0, self.embedding_size))
 
 
 class MiniEncoder(nn.Module):
@@ -289,6 +297,19 @@ class MiniModel(MiniPreTrainedModel):
             attention_mask = torch.ones(inputs_embeds.shape[:2], device=inputs_embeds.device)
         mask = attention_mask.to(inputs_embeds.dtype).unsqueeze(-1)
         return BaseModelOutput(last_hidden_state=self.encoder(inputs_embeds * mask, mask))
+
+    def first_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The states at position 0, which are the sentence vectors, without those of the pieces.
+
+        *Shape:* both (rows, pieces), result (rows, state + embedding).
+        """
+        embedded = self.embeddings(input_ids)
+        mask = attention_mask.to(embedded.dtype).unsqueeze(-1)
+        hidden = embedded * mask
+        *lower, fusion = self.encoder.layer
+        for layer in lower:
+            hidden = layer(hidden, mask)
+        return cast(BranchFusion, fusion).first_states(hidden, mask)
 
 
 class MiniForTokenClassification(MiniPreTrainedModel):

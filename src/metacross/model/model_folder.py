@@ -314,7 +314,9 @@ def _settings(folder: Path, device: str) -> Settings:
     values = _read(folder / "recipe.yaml", yaml.safe_load)
     if not isinstance(values, dict):
         raise ModelError(f"{folder / 'recipe.yaml'}: expected settings, found {values!r}")
-    values.setdefault("run", {}).update(device=device, threads=None)  # of this machine
+    values.setdefault("run", {}).update(
+        device=device, threads=None, gradient_folder=None
+    )  # of this machine
     values.setdefault("encoder", {}).setdefault("words", "given")  # as before there was a choice
     return validated(Settings, values)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from metacross.model.batching import length_batches
-from metacross.model.encoder import encoder_of, last_states, weights_digest
+from metacross.model.encoder import encoder_of, first_states, last_states, weights_digest
 from metacross.model.ranks import ALONE, Ranks
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window, WindowCutter, batch_of
@@ -94,9 +94,9 @@ class SentenceEncoder:
         batch = batch_of(windows, self._window_cutter.special.pad)
         piece_ids = torch.as_tensor(batch.piece_ids, device=self._device)
         attention = torch.as_tensor(batch.attention, device=self._device)
-        states = last_states(self._encoder, piece_ids, attention)  # (windows, pieces, width)
         if self._pooling == "cls":
-            return states[:, 0].float()
+            return first_states(self._encoder, piece_ids, attention).float()
+        states = last_states(self._encoder, piece_ids, attention)  # (windows, pieces, width)
         lengths = attention.sum(dim=1, keepdim=True)  # (windows, 1)
         if self._pooling == "last":
             return states[torch.arange(len(states)), lengths[:, 0] - 1].float()

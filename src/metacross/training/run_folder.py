@@ -30,6 +30,8 @@ _IRRELEVANT = {
     ("run", "checkpoint_every"),
     ("run", "batch_pieces"),
     ("run", "gradient_cache_mb"),
+    ("run", "gradient_folder"),
+    ("run", "gradient_folder_mb"),
     ("run", "frozen_cache_mb"),
     ("run", "mmap_above"),
     ("data", "source"),
