@@ -68,8 +68,11 @@ PARTS: dict[str, Callable[[], Any]] = {
     "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=3, n_tests=32),
     "meta_training mini": lambda: meta_training.measure("mini", repeats=7, n_tasks=32),
     "meta_training mbert": lambda: meta_training.measure("mbert", repeats=3, n_tasks=8),
-    "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=500),
-    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=200),
+    "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=2_000, n_adam=500),
+    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=2_000, n_adam=200),
+    "source_growth": lambda: end_to_end.growth(
+        repeats=3, n_tests=2_000, source_sizes=(500, 2_000, 8_000)
+    ),
     "growth": lambda: adaptation.growth(repeats=5, n_tests=96),
     "retrieval": lambda: {
         str(n): retrieval.measure(n, repeats=3 if n < 10**6 else 1)
@@ -102,7 +105,8 @@ def quick_results() -> dict[str, Any]:
         "normalized": {"mini": adaptation.measure_normalized("mini", repeats=1, n_tests=12)},
         "parts": {"mini": adaptation.measure_parts("mini", repeats=1, n_tests=12)},
         "meta_training": {"mini": meta_training.measure("mini", repeats=1, n_tasks=2)},
-        "end_to_end": {"mini": end_to_end.measure("mini", repeats=1, n_tests=12)},
+        "end_to_end": {"mini": end_to_end.measure("mini", repeats=1, n_tests=12, n_adam=4)},
+        "source_growth": end_to_end.growth(repeats=1, n_tests=12, source_sizes=(50,)),
         "growth": adaptation.growth(repeats=1, n_tests=8),
         "retrieval": {"2000": retrieval.measure(2_000, repeats=1)},
         "memory": {"adapted mini 8": memory.measure("adapted", "mini", 8)},

@@ -14,6 +14,7 @@ from benchmarks.sizes import Workload, workload
 from metacross.adaptation.adam_weights import AdamGroups
 from metacross.adaptation.adapted_part import adapting
 from metacross.adaptation.fast import FastEngine
+from metacross.adaptation.low_rank_groups import LowRankGroups
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 from metacross.model.batching import length_batches
@@ -98,9 +99,7 @@ def measure_normalized(size: str, *, repeats: int, n_tests: int) -> dict[str, An
         return n_tests
 
     def cold(_repeat: int) -> int:
-        megabytes = normalized.run.gradient_cache_mb
-        engine = FastEngine(work.tagger, normalized, memory_bytes=2**20 * megabytes)
-        engine.logits(tests, supports)
+        new_engine(work, "normalized").logits(tests, supports)
         return n_tests
 
     n_recorded = warm_engine.gradient_cache.n_recorded
@@ -152,34 +151,43 @@ def _plain(work: Workload, tests: Sequence[Example]) -> Callable[[int], int]:
 
 def growth(*, repeats: int, n_tests: int) -> dict[str, Any]:
     """Milliseconds per sentence with the bundled encoder as one quantity grows."""
-    times: dict[str, Any] = {"neighbors": {}, "length": {}, "batch_size": {}}
+    times: dict[str, Any] = {"neighbors": {}, "length": {}, "support": {}, "batch_size": {}}
     for k in (1, 2, 4, 8):
         work = workload("mini", neighbors=k)
         times["neighbors"][k] = _milliseconds(work, work.evenly_spread(n_tests), repeats)
     work = workload("mini")
-    for quarter in range(4):
-        by_length = work.evenly_spread(len(work.tests))
-        by_length.sort(key=lambda i: work.tests[i].n_pieces)
-        n = len(by_length)
-        in_quarter = by_length[quarter * n // 4 : (quarter + 1) * n // 4]
-        positions = in_quarter[:: max(1, len(in_quarter) // n_tests)]
-        mean_length = round(_mean([work.tests[i].n_pieces for i in positions]))
-        times["length"][mean_length] = _milliseconds(work, positions, repeats)
-    default = AdamGroups.group_size
+
+    def support_pieces(i: int) -> int:
+        return sum(example.n_pieces for example in work.supports[i].values())
+
+    def sentence_pieces(i: int) -> int:
+        return work.tests[i].n_pieces
+
+    for quantity, n_pieces in (("length", sentence_pieces), ("support", support_pieces)):
+        ordered = sorted(range(len(work.tests)), key=n_pieces)
+        n = len(ordered)
+        for quarter in range(4):
+            in_quarter = ordered[quarter * n // 4 : (quarter + 1) * n // 4]
+            positions = in_quarter[:: max(1, len(in_quarter) // n_tests)]
+            mean = round(_mean([n_pieces(i) for i in positions]))
+            times[quantity][mean] = _milliseconds(work, positions, repeats)
+    defaults = {groups: groups.group_size for groups in (AdamGroups, LowRankGroups)}
     try:
-        for batch_size in (1, 2, 4, 6, 8, 16):
-            AdamGroups.group_size = batch_size
+        for batch_size in (1, 2, 4, 8, 16, 32):
+            for groups in defaults:
+                groups.group_size = batch_size
             positions = work.evenly_spread(n_tests)
             times["batch_size"][batch_size] = _milliseconds(work, positions, repeats)
     finally:
-        AdamGroups.group_size = default
+        for groups, default in defaults.items():
+            groups.group_size = default
     return times
 
 
-def new_engine(work: Workload) -> FastEngine:
+def new_engine(work: Workload, optimizer: str = "adam") -> FastEngine:
     """An engine with an empty gradient cache."""
-    megabytes = work.settings.run.gradient_cache_mb
-    return FastEngine(work.tagger, work.settings, memory_bytes=2**20 * megabytes)
+    settings = settings_with(work.settings, {"adaptation": {"optimizer": optimizer}})
+    return FastEngine(work.tagger, settings, memory_bytes=2**20 * settings.run.gradient_cache_mb)
 
 
 def textbook_logits(work: Workload, i: int) -> torch.Tensor:
@@ -213,15 +221,23 @@ def _mean(values: list[int]) -> float:
 
 
 def _milliseconds(work: Workload, positions: list[int], repeats: int) -> dict[str, float]:
-    def with_engine(_repeat: int) -> int:
-        _engine_logits(new_engine(work), work, positions)
-        return len(positions)
+    def with_engine(optimizer: str) -> Callable[[int], int]:
+        def run(_repeat: int) -> int:
+            _engine_logits(new_engine(work, optimizer), work, positions)
+            return len(positions)
+
+        return run
 
     def with_textbook(_repeat: int) -> int:
         for i in positions[::4]:
             textbook_logits(work, i)
         return len(positions[::4])
 
-    variants = {"fast": with_engine, "textbook": with_textbook}
+    variants = {
+        "fast": with_engine("adam"),
+        "normalized": with_engine("normalized"),
+        "textbook": with_textbook,
+        "plain": _plain(work, [work.tests[i] for i in positions]),
+    }
     summaries = summary(time_in_turns(variants, repeats=repeats), "fast")
     return {name: variant["milliseconds"] for name, variant in summaries.items()}

@@ -2,25 +2,132 @@
 
 from __future__ import annotations
 
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.measuring import summary, time_in_turns
-from benchmarks.sizes import foreign_sentences, new_model
+from benchmarks.sizes import new_model
+from benchmarks.synthetic_source import varied_sentences
 from metacross.adaptation.ner_model import NerModel
+from metacross.model.model_folder import Datastore, ModelParts
+from metacross.settings import settings_with
+from metacross.text.bundled_corpus import TARGETS
+from metacross.text.sentence import Corpus, Sentence
+
+_WARM_UP = 8  # sentences
 
 
-def measure(size: str, *, repeats: int, n_tests: int) -> dict[str, Any]:
-    """Time per sentence of adapted and plain prediction."""
-    model = new_model(size, "bundled")
-    sentences = foreign_sentences()[:n_tests]
+def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, Any]:
+    """Time per sentence of plain prediction, and of adapted prediction by optimizer, with nothing
+    recorded before and with gradients in files. The bundled encoder makes the sentence vectors.
+    """
+    model = new_model(size, "pretrained" if size == "mini" else "bundled")
+    sentences = foreign_sentences(n_tests)
+    n_recorded: list[int] = []
+    with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
+        adam, normalized = _adapting(model, "adam"), _adapting(model, "normalized")
+        from_files = _adapting(model, "normalized", gradient_folder=folder)
+        _predict(from_files, sentences)
 
-    def predict(adapt: bool, repeat: int) -> int:
-        predicted = sentences if repeat else sentences[:8]
-        return len(list(NerModel(model).predict_stream(predicted, adapt=adapt)))
+        def with_adam(repeat: int) -> int:
+            _predict(adam, sentences[: n_adam if repeat else _WARM_UP])
+            return n_adam
 
-    variants = {
-        "adapted": lambda repeat: predict(True, repeat),
-        "plain": lambda repeat: predict(False, repeat),
+        def cold(repeat: int) -> int:
+            ner_model = _predict(normalized, sentences if repeat else sentences[:_WARM_UP])
+            n_recorded.append(_n_recorded(ner_model))
+            return n_tests
+
+        def warm(_repeat: int) -> int:
+            if _n_recorded(_predict(from_files, sentences)):
+                raise RuntimeError("the gradients do not fit in the folder")
+            return n_tests
+
+        variants: dict[str, Callable[[int], int]] = {
+            "plain": lambda _repeat: len(_plain(model, sentences)),
+            "adam": with_adam,
+            "normalized": cold,
+            "from files": warm,
+        }
+        seconds = time_in_turns(variants, repeats=repeats)
+    return {
+        "variants": summary(seconds, "plain"),
+        "sentences": n_tests,
+        "adam_sentences": n_adam,
+        "source_sentences": len(model.datastore.source) if model.datastore else 0,
+        "recorded_per_sentence": n_recorded[-1] / n_tests,
     }
-    seconds = time_in_turns(variants, repeats=repeats)
-    return {"variants": summary(seconds, "plain"), "sentences": n_tests}
+
+
+def growth(*, repeats: int, n_tests: int, source_sizes: Sequence[int]) -> dict[str, Any]:
+    """Cost relative to plain prediction as the source grows, with the bundled encoder, normalized
+    steps and nothing recorded before.
+    """
+    model = new_model("mini", "pretrained")
+    sentences = foreign_sentences(n_tests)
+    results: dict[str, Any] = {}
+    for n_source in source_sizes:
+        normalized = _adapting(_with_source(model, n_source), "normalized")
+        n_recorded: list[int] = []
+
+        def adapted(_repeat: int, parts: ModelParts = normalized) -> int:
+            n_recorded.append(_n_recorded(_predict(parts, sentences)))  # noqa: B023
+            return n_tests
+
+        variants = {"plain": lambda _repeat: len(_plain(model, sentences)), "normalized": adapted}
+        seconds = time_in_turns(variants, repeats=repeats)
+        results[str(n_source)] = {
+            "variants": summary(seconds, "plain"),
+            "recorded_per_sentence": n_recorded[-1] / n_tests,
+        }
+    return results
+
+
+def foreign_sentences(n: int) -> list[Sentence]:
+    """Sentences of all target languages in random order: bundled ones with other entities and some
+    other words.
+    """
+    per_language = -(-n // len(TARGETS))
+    sentences = [
+        sentence.with_spans(None)
+        for language in TARGETS
+        for sentence in varied_sentences(per_language, seed=1, language=language, split="test")
+    ]
+    random.Random(0).shuffle(sentences)
+    return sentences[:n]
+
+
+def _adapting(model: ModelParts, optimizer: str, **run: object) -> ModelParts:
+    groups = {"adaptation": {"optimizer": optimizer}, "run": run}
+    return replace(model, settings=settings_with(model.settings, groups))
+
+
+def _with_source(model: ModelParts, n_source: int) -> ModelParts:
+    if model.datastore is None:
+        raise ValueError("expected a model with a datastore")
+    datastore = model.datastore
+    source = Corpus(tuple(varied_sentences(n_source, seed=2)))
+    vectors = datastore.sentence_encoder.vectors(source.sentences)
+    changed = Datastore(
+        source, vectors, datastore.sentence_encoder, datastore.pretrained, datastore.outside
+    )
+    return replace(model, datastore=changed)
+
+
+def _predict(model: ModelParts, sentences: Sequence[Sentence]) -> NerModel:
+    """Label sentences with a model that was just loaded."""
+    ner_model = NerModel(model)
+    for _ in ner_model.predict_stream(sentences, adapt=True):
+        pass
+    return ner_model
+
+
+def _plain(model: ModelParts, sentences: Sequence[Sentence]) -> list[object]:
+    return list(NerModel(model).predict_stream(sentences, adapt=False))
+
+
+def _n_recorded(model: NerModel) -> int:
+    return model._adapter.n_recorded

@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from benchmarks.tables import GROWTH_NAMES, SIZE_NAMES, VARIANT_NAMES
+from benchmarks.tables import GROWTH_NAMES, GROWTH_VARIANTS, SIZE_NAMES, VARIANT_NAMES, WAY_NAMES
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
@@ -17,9 +17,10 @@ _METACROSS_COLOR, _OTHER_COLOR = "#1b6ca8", "#b9c2cc"
 
 
 def write_plots(results: Mapping[str, Any], folder: Path) -> None:
-    """Write adaptation.svg, growth.svg and retrieval.svg."""
+    """Write adaptation.svg, ways.svg, growth.svg and retrieval.svg."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "metacross", "svg.fonttype": "none"})
     _adaptation(results["adaptation"], folder / "adaptation.svg")
+    _ways(results["end_to_end"], folder / "ways.svg")
     _growth(results["growth"], folder / "growth.svg")
     _retrieval(results["retrieval"], folder / "retrieval.svg")
 
@@ -40,17 +41,42 @@ def _adaptation(by_size: Mapping[str, Any], path: Path) -> None:
     _save(figure, path)
 
 
+def _ways(by_size: Mapping[str, Any], path: Path) -> None:
+    figure, panels = plt.subplots(1, len(by_size), figsize=(9, 2.2), layout="constrained")
+    for panel, (size, result) in zip(panels, by_size.items(), strict=True):
+        names = [WAY_NAMES[way] for way in result["variants"]]
+        values = [variant["ratio"] for variant in result["variants"].values()]
+        colors = [
+            _OTHER_COLOR if way == "plain" else _METACROSS_COLOR for way in result["variants"]
+        ]
+        bars = panel.barh(names, values, color=colors)
+        panel.bar_label(bars, [f"{value:.2f}" for value in values], padding=3)
+        panel.invert_yaxis()
+        panel.set_title(f"{SIZE_NAMES[size]}: cost relative to plain", loc="left", fontsize=10)
+        panel.spines[["top", "right", "bottom"]].set_visible(False)
+        panel.set_xticks([])
+        panel.set_xlim(0, 1.15 * max(values))
+        if panel is not panels[0]:
+            panel.set_yticklabels([])
+    _save(figure, path)
+
+
 def _growth(by_quantity: Mapping[str, Any], path: Path) -> None:
-    figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
+    figure, panels = plt.subplots(2, 2, figsize=(9, 5), layout="constrained")
+    panels = panels.ravel()
+    colors = dict(
+        zip(GROWTH_VARIANTS, (_OTHER_COLOR, "#8a6d3b", _METACROSS_COLOR, "#444444"), strict=True)
+    )
     for panel, (quantity, title) in zip(panels, GROWTH_NAMES.items(), strict=True):
         values = [float(value) for value in by_quantity[quantity]]
-        for name, color in (("textbook", _OTHER_COLOR), ("fast", _METACROSS_COLOR)):
+        for name, color in colors.items():
             times = [point[name] for point in by_quantity[quantity].values()]
-            panel.plot(values, times, "o-", color=color, label=VARIANT_NAMES[name])
+            panel.plot(values, times, "o-", color=color, label=GROWTH_VARIANTS[name])
         panel.set_xlabel(title)
         panel.set_ylim(bottom=0)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("ms per sentence")
+    panels[2].set_ylabel("ms per sentence")
     panels[0].legend(frameon=False)
     _save(figure, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -31,6 +32,7 @@ from metacross.adaptation.retrieval import (
 )
 from metacross.adaptation.textbook import adapted, dropout
 from metacross.model.devices import seeded
+from metacross.model.frozen_states import FrozenStates
 from metacross.model.model_folder import Datastore
 from metacross.model.sentence_encoder import Vectors
 from metacross.model.tagger import Example, Tagger
@@ -89,19 +91,20 @@ class SentenceAdapter:
         self, sentences: Sequence[Sentence], *, k: int | None
     ) -> list[tuple[Neighbor, ...]]:
         """The ``k`` nearest source sentences of each sentence; None: as many as it adapts to."""
-        return self._nearest(self._vectors(sentences, None), k)
+        return self._nearest(self._vectors(sentences), k)
 
     def predictions(
         self, sentences: Sequence[Sentence], progress: Progress
     ) -> Iterator[SentencePrediction]:
         """Adapt to each sentence and label it; ``progress`` is called with the number done."""
         examples = self._tagger.inputs(sentences)
-        neighbors = self._nearest(self._vectors(sentences, examples), None)
+        frozen_states = self._new_frozen_states()
+        neighbors = self._nearest(self._vectors(sentences, examples, frozen_states), None)
         supports = [
             {neighbor.position: self._support_example(neighbor) for neighbor in nearest}
             for nearest in neighbors
         ]
-        logits = self._adapted_logits(examples, supports, progress)
+        logits = self._adapted_logits(examples, supports, progress, frozen_states)
         for sentence, example, sentence_logits, nearest in zip(
             sentences, examples, logits, neighbors, strict=True
         ):
@@ -146,6 +149,12 @@ class SentenceAdapter:
         engine = self.__dict__.get("_engine")
         return 0 if engine is None else engine.gradient_cache.n_bytes
 
+    @property
+    def n_recorded(self) -> int:
+        """Number of source sentences whose gradients were recorded, again where evicted."""
+        engine = self.__dict__.get("_engine")
+        return 0 if engine is None else engine.gradient_cache.n_recorded
+
     @cached_property
     def _index(self) -> Index:
         datastore, retrieval = self._datastore, self._settings.retrieval
@@ -168,8 +177,18 @@ class SentenceAdapter:
         memory_bytes = 2**20 * self._settings.run.gradient_cache_mb
         return FastEngine(self._tagger, self._settings, memory_bytes=memory_bytes)
 
+    def _new_frozen_states(self) -> FrozenStates | None:
+        """Where the outputs of frozen layers go, if vectors and logits both need them."""
+        n_layers = self._tagger.n_frozen_layers
+        if not n_layers or self.fallback_reason or not self._datastore.uses_tagger_tokenizer:
+            return None
+        return FrozenStates(n_layers)
+
     def _vectors(
-        self, sentences: Sequence[Sentence], examples: Sequence[Example] | None
+        self,
+        sentences: Sequence[Sentence],
+        examples: Sequence[Example] | None = None,
+        frozen_states: FrozenStates | None = None,
     ) -> Vectors:
         """The vectors of sentences. ``examples`` are the sentences as the tagger reads them; None:
         they are not tokenized yet. *Shape:* (sentences, width).
@@ -178,7 +197,8 @@ class SentenceAdapter:
 
         def computed(positions: Sequence[int]) -> Vectors:
             if examples is not None and self._datastore.uses_tagger_tokenizer:
-                return encoder.vectors_of_windows([examples[i].windows for i in positions])
+                windows = [examples[i].windows for i in positions]
+                return encoder.vectors_of_windows(windows, frozen_states=frozen_states)
             return encoder.vectors([sentences[i] for i in positions])
 
         return self._recent_vectors.of(sentences, computed)
@@ -199,10 +219,14 @@ class SentenceAdapter:
         examples: Sequence[Example],
         supports: Sequence[Mapping[int, Example]],
         progress: Progress,
+        frozen_states: FrozenStates | None = None,
     ) -> Iterable[Tensor]:
         if self.fallback_reason is None:
             try:
-                with dropout(self._tagger, enabled=False):
+                with (
+                    dropout(self._tagger, enabled=False),
+                    self._tagger.frozen_states(frozen_states) if frozen_states else nullcontext(),
+                ):
                     return self._engine.logits(examples, supports, progress=progress)
             except UnsupportedLayer:
                 self.fallback_reason = "a layer of this encoder reads more than the sentences"

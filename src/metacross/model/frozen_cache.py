@@ -108,11 +108,9 @@ class FrozenCache:
         return outputs[0] if self._returns_tuples else tuple(outputs)
 
     @contextlib.contextmanager
-    def skipped_layers(self, states: Tensor) -> Iterator[None]:
-        """Inside the block the frozen layers compute nothing and return ``states``.
-
-        *Shape:* (windows, pieces, width).
-        """
+    def skipped_layers(self, windows: Sequence[PieceIds]) -> Iterator[None]:
+        """Inside the block the frozen layers compute nothing and return the windows' states."""
+        states = self.states(windows)
 
         def forward(*_inputs: object, **_options: object) -> Tensor | tuple[Tensor]:
             return (states,) if self._returns_tuples else states

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from metacross.model.batching import length_batches
 from metacross.model.encoder import encoder_of, first_states, last_states, weights_digest
+from metacross.model.frozen_states import FrozenStates
 from metacross.model.ranks import ALONE, Ranks
 from metacross.text.sentence import Sentence
 from metacross.text.windows import Window, WindowCutter, batch_of
@@ -65,9 +67,11 @@ class SentenceEncoder:
         batch_pieces: int = 4_096,
         progress: Callable[[int], None] = lambda _n_done: None,
         ranks: Ranks = ALONE,
+        frozen_states: FrozenStates | None = None,
     ) -> Vectors:
         """A vector for each sentence that is already cut into windows by the tokenizer of this
-        encoder. Processes share out the batches. *Shape:* (sentences, width).
+        encoder. Processes share out the batches. ``frozen_states`` collects what the frozen layers
+        give, for a tagger that shares them; None: it is not kept. *Shape:* (sentences, width).
         """
         first_windows = [sentence_windows[:1] for sentence_windows in windows]
         batches = length_batches(first_windows, max_pieces=batch_pieces)
@@ -81,10 +85,11 @@ class SentenceEncoder:
             return pooled.copy()  # it can be a view of all states
 
         vectors: Vectors = np.empty((len(windows), 0), dtype=np.float32)
-        for positions, rows in zip(batches, ranks.shared(batches, batch_vectors), strict=True):
-            if not vectors.shape[1]:
-                vectors = np.empty((len(windows), rows.shape[1]), dtype=np.float32)
-            vectors[positions] = rows
+        with frozen_states.collected(self._encoder) if frozen_states is not None else nullcontext():
+            for positions, rows in zip(batches, ranks.shared(batches, batch_vectors), strict=True):
+                if not vectors.shape[1]:
+                    vectors = np.empty((len(windows), rows.shape[1]), dtype=np.float32)
+                vectors[positions] = rows
         if n_done < len(windows):  # other processes did the rest
             progress(len(windows))
         return vectors

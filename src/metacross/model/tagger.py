@@ -24,6 +24,7 @@ from metacross.model.encoder import (
     tag_logits,
 )
 from metacross.model.frozen_cache import FrozenCache, PieceIds
+from metacross.model.frozen_states import FrozenStates
 from metacross.model.losses import sentence_losses
 from metacross.model.tokenizer import EncoderTokenizer, load_tokenizer
 from metacross.settings import EncoderSettings, RunSettings, Settings
@@ -101,8 +102,8 @@ class Tagger:
             for name, parameter in network.named_parameters()
             if parameter.requires_grad
         }
-        self._frozen_layers = encoder.frozen_layers or 0
-        self._frozen_cache: FrozenCache | None = None
+        self.n_frozen_layers = encoder.frozen_layers or 0
+        self._frozen_outputs: FrozenCache | FrozenStates | None = None
 
     def examples(self, sentences: Iterable[Sentence]) -> list[Example]:
         """Tokenize sentences to learn from, with the ids of their tags if they are labeled.
@@ -169,28 +170,38 @@ class Tagger:
         return scores[batch.window_of_word, batch.piece_of_word].float()
 
     def _skipped_layers(self, batch: TaggerBatch) -> AbstractContextManager[None]:
-        if self._frozen_cache is None:
+        if self._frozen_outputs is None:
             return contextlib.nullcontext()
-        return self._frozen_cache.skipped_layers(self._frozen_cache.states(batch.windows))
+        return self._frozen_outputs.skipped_layers(batch.windows)
 
     @contextlib.contextmanager
     def frozen_cache(self, examples: Sequence[Example], *, memory_bytes: int) -> Iterator[None]:
         """Inside the block the outputs of frozen layers are computed once for each sentence, where
         that is exact: not with dropout in these layers. Then use the tagger in one thread.
         """
-        if self._frozen_layers and memory_bytes:
+        if self.n_frozen_layers and memory_bytes:
             cache = FrozenCache(
                 self.network,
-                self._frozen_layers,
+                self.n_frozen_layers,
                 self.tokenizer.special,
                 memory_bytes=memory_bytes,
             )
             if cache.supports(examples[0].windows[0].piece_ids):
-                self._frozen_cache = cache
+                self._frozen_outputs = cache
         try:
             yield
         finally:
-            self._frozen_cache = None
+            self._frozen_outputs = None
+
+    @contextlib.contextmanager
+    def frozen_states(self, states: FrozenStates) -> Iterator[None]:
+        """Inside the block frozen layers are skipped for sentences whose outputs are known."""
+        with states.used_in(self.network):
+            self._frozen_outputs = states
+            try:
+                yield
+            finally:
+                self._frozen_outputs = None
 
     def loss(self, batch: TaggerBatch, *, max_weight: float) -> Tensor:
         """The mean of the sentences' losses. *Shape:* ()."""
