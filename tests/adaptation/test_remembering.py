@@ -183,6 +183,14 @@ def test_a_damaged_file_is_an_error_with_its_name(folder, content):
         metacross.load(folder, device="cpu")
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
+def test_words_with_characters_that_end_lines_elsewhere_are_remembered(model, folder, separator):
+    sentence = Sentence((f"eva{separator}ruiz", "went"), (Span(0, 1, "PER"),))
+    model.remember([sentence], save=True)
+    (item,) = metacross.load(folder, device="cpu").remembered
+    assert item.sentence == sentence
+
+
 def test_only_labeled_sentences_with_known_labels_are_remembered(model):
     with pytest.raises(DataError, match="expected a labeled sentence to remember"):
         model.remember([NEW.with_spans(None)])
