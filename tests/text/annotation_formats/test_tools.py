@@ -223,6 +223,68 @@ def test_a_broken_list_is_an_error_with_its_line(write, text):
         read_corpus(write("x.json", text))
 
 
+def test_what_follows_a_list_is_not_lost_silently(write):
+    export = json.dumps([task("Ana", annotation())])
+    path = write("x.json", export + "\n" + export)
+    with pytest.raises(DataError, match=r"x.json:1: expected the end of the file after the list"):
+        read_corpus(path)
+
+
+DIGITS = "1" * 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", f'[{{"data": {{"text": "Ana"}}, "id": {DIGITS}}}]'),
+        ("x.jsonl", f'{{"text": "Ana", "label": [[{DIGITS}, 3, "PER"]]}}'),
+        ("x.ann", f"T1\tPER {DIGITS} 3\tAna"),
+        ("x.conllu", f"1-{DIGITS}\tAna" + "\t_" * 8 + "\n1\tAna" + "\t_" * 8),
+        ("x.conllu", "1-999999999999\tAna" + "\t_" * 8 + "\n1\tAna" + "\t_" * 8),
+    ],
+)
+def test_a_number_of_absurd_length_is_an_error_with_its_line(write, name, text):
+    write("x.txt", "Ana")
+    with pytest.raises(DataError, match=rf"{name}:1: expected"):
+        read_corpus(write(name, text))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"fields": {"text": "Ana"}, "responses": [{"values": {"ner": "PER"}}]},
+        {"fields": {"text": "Ana"}, "responses": [{"values": ["PER"]}]},
+        {"fields": {"text": "Ana"}, "responses": {"ner": "PER"}},
+    ],
+)
+def test_broken_responses_of_argilla_are_an_error_with_their_place(write, record):
+    with pytest.raises(DataError, match=r"x.json:1: record no. 1: expected a list of objects"):
+        read_corpus(write("x.json", json.dumps([record])))
+
+
+def test_an_empty_text_of_argilla_is_not_replaced_by_another_field(write):
+    records = [{"fields": {"title": "Eva", "text": text}} for text in ("", "Ana")]
+    corpus = read_corpus(write("x.json", json.dumps(records)))
+    assert [sentence.words for sentence in corpus] == [("Ana",)]
+    assert corpus.notes.empty_sentences == 1
+
+
+@pytest.mark.parametrize("relations", [5, True, {"a": 1}])
+@pytest.mark.parametrize("fields", [{"label": []}, {"spans": [], "answer": "accept"}])
+def test_relations_of_any_shape_are_reported(write, fields, relations):
+    record = {"text": "Ana", **fields, "relations": relations}
+    corpus = read_corpus(write("x.jsonl", json.dumps(record)))
+    assert "1 relations are not entities" in str(corpus.notes.omissions[0])
+
+
+def test_a_file_of_which_everything_was_left_out_says_why(write):
+    record = {"text": "Ana", "spans": [], "answer": "reject"}
+    path = write("x.jsonl", json.dumps(record) + "\n" + json.dumps(record))
+    message = r"found none; left out: .*x.jsonl:1: the answer is .reject.*\(2 in all\)"
+    with pytest.raises(DataError, match=message):
+        read_corpus(path)
+
+
 def test_doccano_writes_entities_in_three_ways(write):
     lines = [
         {"id": 1, "text": "Ana vive en Bilbao", "label": [[0, 3, "PER"], [12, 18, "LOC"]]},

@@ -17,6 +17,7 @@ from metacross.text.annotation_formats.json_records import (
     PlacedRecord,
     label_field,
     list_of_objects,
+    number_of,
     offset_pair,
     text_field,
 )
@@ -53,7 +54,7 @@ def annotated_example(
         log.omit(str(origin), f"the answer is {answer!r}: the text is left out")
         return None
     if example.get("relations"):
-        log.omit(str(origin), f"{len(example['relations'])} relations are not entities")
+        log.omit(str(origin), f"{number_of(example['relations'])} relations are not entities")
     annotated = AnnotatedText(
         text, _entities(example, origin), origin, language_from_json(example, language)
     )
