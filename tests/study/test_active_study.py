@@ -199,3 +199,11 @@ def test_options_of_the_study_are_refused_elsewhere(run):
     outcome = run("experiment", "active", "--ways", "magic")
     assert outcome.code == 1
     assert "--ways: expected some of mixed" in outcome.err
+
+
+def test_a_target_without_a_pool_is_refused_before_anything_is_trained(run, tmp_path):
+    outcome = run("experiment", "active", "--output", tmp_path / "study")
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert "give --source, --dev, --target and --train" in line
+    assert not (tmp_path / "study").exists()
