@@ -183,6 +183,15 @@ def test_a_damaged_file_is_an_error_with_its_name(folder, content):
         metacross.load(folder, device="cpu")
 
 
+def test_a_vector_of_another_width_is_an_error_with_the_name_of_the_file(model, folder):
+    model.remember([NEW], save=True)
+    header, record = (folder / REMEMBERED).read_text().splitlines()
+    damaged = {**json.loads(record), "vector": "AAAAAA=="}
+    (folder / REMEMBERED).write_text(f"{header}\n{json.dumps(damaged)}\n")
+    with pytest.raises(ModelError, match=rf"{REMEMBERED}: expected vectors of \d+ numbers, found 1"):
+        metacross.load(folder, device="cpu")
+
+
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
 def test_words_with_characters_that_end_lines_elsewhere_are_remembered(model, folder, separator):
     sentence = Sentence((f"eva{separator}ruiz", "went"), (Span(0, 1, "PER"),))
