@@ -188,7 +188,8 @@ def test_a_vector_of_another_width_is_an_error_with_the_name_of_the_file(model, 
     header, record = (folder / REMEMBERED).read_text().splitlines()
     damaged = {**json.loads(record), "vector": "AAAAAA=="}
     (folder / REMEMBERED).write_text(f"{header}\n{json.dumps(damaged)}\n")
-    with pytest.raises(ModelError, match=rf"{REMEMBERED}: expected vectors of \d+ numbers, found 1"):
+    message = rf"{REMEMBERED}: expected vectors of \d+ numbers, found 1"
+    with pytest.raises(ModelError, match=message):
         metacross.load(folder, device="cpu")
 
 

@@ -324,6 +324,45 @@ def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     assert [str(omission.place)[-2:] for omission in corpus.notes.omissions] == [":2", ":3"]
 
 
+def test_annotators_of_prodigy_must_agree_unless_one_is_chosen(write):
+    def example(text: str, person: str, *labels: str, answer: str = "accept") -> dict:
+        spans = [{"start": 0, "end": 3, "label": label} for label in labels]
+        return {"text": text, "spans": spans, "answer": answer, "_annotator_id": f"x-{person}"}
+
+    examples = [
+        example("Ana ran", "ana", "PER"),
+        example("Eva ran", "ana", "PER"),
+        example("Ana ran", "bob", "LOC"),
+        example("Eva ran", "bob", "PER"),
+        example("Eva ran", "eva", answer="reject"),
+    ]
+    path = write("x.jsonl", "\n".join(map(json.dumps, examples)))
+    with pytest.raises(DataError, match=r"x.jsonl:1: .* annotators x-ana, x-bob.*--annotator ID"):
+        read_corpus(path)
+    agreed = read_corpus(path, options=ReadOptions(annotator="agreed"))
+    assert entities(agreed) == [("Eva", "PER")]
+    assert [str(omission.place)[-2:] for omission in agreed.notes.omissions] == [":1", ":5"]
+    bob = read_corpus(path, options=ReadOptions(annotator="x-bob"))
+    assert entities(bob) == [("Ana", "LOC"), ("Eva", "PER")]
+
+
+def test_the_last_annotation_of_one_annotator_of_prodigy_counts(write):
+    example = {"text": "Ana ran", "answer": "accept", "_session_id": "x-ana"}
+    span = {"start": 0, "end": 3, "label": "PER"}
+    lines = [{**example, "spans": []}, {**example, "spans": [span]}]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))))
+    assert entities(corpus) == [("Ana", "PER")]
+    assert "x.jsonl:1: x-ana annotated the text again later" in str(corpus.notes.omissions[0])
+
+
+def test_doccano_does_not_say_who_annotated(write):
+    path = write("x.jsonl", json.dumps({"text": "Ana", "label": []}))
+    assert (
+        "--annotator was not used"
+        in read_corpus(path, options=ReadOptions(annotator="7")).notes.remarks[0]
+    )
+
+
 def test_argilla_exports_are_read(write):
     def record(*users: str, status: str = "submitted") -> dict:
         spans = [{"start": 0, "end": 3, "label": "PER"}]
