@@ -191,9 +191,12 @@ class _TargetWork:
         choosing.remember(pool[position] for position in before)
         labeled = [pool[position] for position in before]
         n_new = size - len(before)
-        found = select(choosing, pool, n=n_new, by=way, labeled=labeled, seed=self.seed)
-        new = [item.position for item in found]
-        if len(new) < n_new:  # only near-copies are left: fill up at random
+        known = {sentence.words for sentence in labeled}
+        new: list[int] = []
+        if any(sentence.words not in known for sentence in pool):
+            found = select(choosing, pool, n=n_new, by=way, labeled=labeled, seed=self.seed)
+            new = [item.position for item in found]
+        if len(new) < n_new:  # only copies are left: fill up at random
             taken = {*before, *new}
             rest = [position for position in range(len(pool)) if position not in taken]
             random.Random(self.seed).shuffle(rest)
