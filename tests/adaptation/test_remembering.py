@@ -183,6 +183,24 @@ def test_a_damaged_file_is_an_error_with_its_name(folder, content):
         metacross.load(folder, device="cpu")
 
 
+def test_a_vector_of_another_width_is_an_error_with_the_name_of_the_file(model, folder):
+    model.remember([NEW], save=True)
+    header, record = (folder / REMEMBERED).read_text().splitlines()
+    damaged = {**json.loads(record), "vector": "AAAAAA=="}
+    (folder / REMEMBERED).write_text(f"{header}\n{json.dumps(damaged)}\n")
+    message = rf"{REMEMBERED}: expected vectors of \d+ numbers, found 1"
+    with pytest.raises(ModelError, match=message):
+        metacross.load(folder, device="cpu")
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
+def test_words_with_characters_that_end_lines_elsewhere_are_remembered(model, folder, separator):
+    sentence = Sentence((f"eva{separator}ruiz", "went"), (Span(0, 1, "PER"),))
+    model.remember([sentence], save=True)
+    (item,) = metacross.load(folder, device="cpu").remembered
+    assert item.sentence == sentence
+
+
 def test_only_labeled_sentences_with_known_labels_are_remembered(model):
     with pytest.raises(DataError, match="expected a labeled sentence to remember"):
         model.remember([NEW.with_spans(None)])

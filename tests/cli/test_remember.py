@@ -47,9 +47,36 @@ def test_a_wrong_call_gives_one_line(run, model, write):
         (["forget", model], "expected ids of remembered sentences, or --all"),
         (["forget", model, "abc"], "found abc"),
         (["forget", model, "abc", "--all"], "expected ids of remembered sentences, or --all"),
-        (["remember", model, write("x.txt", "ana went")], "expected a labeled sentence"),
+        (["remember", model, write("x.txt", "ana went")], "x.txt:1: expected labeled sentences"),
+        (["forget", "nowhere", "--all"], "nowhere: expected a model folder"),
+        (
+            ["remember", model, write("u.conll", "ana B-FOO\n")],
+            "u.conll: expected the entity types",
+        ),
     ]:
         outcome = run(*arguments)
         assert outcome.code == 1
         (line,) = outcome.err.splitlines()
         assert says in line
+
+
+def test_tasks_that_nobody_annotated_are_left_out_and_noted(run, model, write):
+    tasks = [
+        {"data": {"text": "ana went"}, "annotations": [{"result": []}]},
+        {"data": {"text": "tom ran"}, "annotations": []},
+    ]
+    export = write("export.json", json.dumps(tasks))
+    outcome = run("remember", model, export)
+    assert outcome.code == 0, outcome.err
+    assert "remembered 1 sentences; it remembers 1 now" in outcome.out
+    assert f"{export}: left out 1 sentences without labels" in outcome.err
+    checked = run("check", export)
+    assert "0, in the 1 annotated ones" in checked.out
+
+
+def test_what_lossy_leaves_out_is_said(run, model, write):
+    record = {"text": "ana went", "label": [[0, 3, "PER"], [0, 8, "PER"]]}
+    corrected = write("x.jsonl", json.dumps(record))
+    outcome = run("remember", model, corrected, "--lossy")
+    assert outcome.code == 0, outcome.err
+    assert f"left out: {corrected}:1, label 1: expected entities that do not overlap" in outcome.err

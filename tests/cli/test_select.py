@@ -60,3 +60,37 @@ def test_an_unknown_way_gives_one_line(run, trained_folder, files):
     assert outcome.code == 1
     (line,) = outcome.err.splitlines()
     assert "expected one of mixed, disagreement, uncertainty, far, diverse, random" in line
+
+
+OVERLAPPING = {"text": "ana ruiz ran", "label": [[0, 8, "PER"], [0, 3, "PER"]]}
+
+
+@pytest.mark.parametrize("command", ["select", "predict"])
+def test_the_options_that_a_message_names_exist(run, trained_folder, write, command):
+    """A pool in the format of a tool may have labels that cannot be read."""
+    overlapping = write("x.jsonl", json.dumps(OVERLAPPING))
+    refused = run(command, trained_folder, overlapping)
+    assert refused.code == 1
+    assert "--lossy leaves it out" in refused.err
+    outcome = run(command, trained_folder, overlapping, "--lossy")
+    assert outcome.code == 0, outcome.err
+    assert "left out: " in outcome.err
+
+    results = [[], [{"type": "labels", "value": {"start": 0, "end": 3, "labels": ["PER"]}}]]
+    annotations = [{"completed_by": n, "result": result} for n, result in enumerate(results)]
+    tasks = write("x.json", json.dumps([{"data": {"text": "ana ran"}, "annotations": annotations}]))
+    assert "--annotator first" in run(command, trained_folder, tasks).err
+    assert run(command, trained_folder, tasks, "--annotator", "first").code == 0
+
+    latin = write("x.txt", "España".encode("latin-1"))
+    assert "--encoding latin-1" in run(command, trained_folder, latin).err
+    assert run(command, trained_folder, latin, "--encoding", "latin-1").code == 0
+
+
+def test_labeled_sentences_are_split_as_those_of_the_pool(run, trained_folder, write):
+    pool = write("pool.txt", "L'homme arrive.\nAna dort.\n")
+    labeled = write("labeled.jsonl", json.dumps({"text": "L'homme arrive.", "label": []}))
+    outcome = run("select", trained_folder, pool, "--language", "fr", "--labeled", labeled)
+    assert outcome.code == 0, outcome.err
+    (record,) = map(json.loads, outcome.out.splitlines())
+    assert record["text"] == "Ana dort."

@@ -208,6 +208,13 @@ def test_an_annotation_that_cannot_be_learned_from_says_why(learning, folder):
     assert read_remembered(folder) == ()
 
 
+def test_a_broken_list_of_deleted_annotations_says_why(learning):
+    content = {"action": "ANNOTATIONS_DELETED", "project": {"id": 2}, "annotations": 5}
+    answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
+    assert answer.status == 201
+    assert "expected a list of objects as 'annotations', found 5" in answer.json["reason"]
+
+
 def test_label_studio_sends_the_token_as_a_password(learning):
     assert predict(learning, "ana").status == 401
     assert predict(learning, "ana", **basic("wrong")).status == 401

@@ -8,7 +8,7 @@ import metacross
 import tiny
 from live_server import running
 from metacross.errors import SettingsError
-from metacross.model.remembered import read_remembered
+from metacross.model.remembered import REMEMBERED, read_remembered
 from metacross.serving.options import ServerOptions, check_learning_is_guarded
 from metacross.serving.served_model import ServedModel
 
@@ -154,3 +154,17 @@ def test_other_clients_are_answered_while_it_learns(learning):
     assert statuses == [200] * 30
     listed = [item.id for item in learning.app.state.desk.model.remembered]
     learning.post("/v1/forget", {"ids": listed}, **BEARER)
+
+
+def test_a_memory_that_cannot_be_written_is_said_without_naming_the_folder(
+    trained_folder, tmp_path
+):
+    folder = tmp_path / "model"
+    shutil.copytree(trained_folder, folder)
+    served = ServedModel.at(folder, device="cpu")
+    with running(served, ServerOptions(token=TOKEN, any_host=True, learn=True)) as client:
+        (folder / REMEMBERED).mkdir()  # in place of the file: neither read nor replaced
+        answer = client.post("/v1/remember", {"texts": [{"text": TEXT, "entities": []}]}, **BEARER)
+    assert answer.status == 500
+    assert answer.json["error"]["code"] == "memory_not_saved"
+    assert str(folder) not in answer.json["error"]["message"]

@@ -39,6 +39,8 @@ pytestmark = [
 @pytest.fixture
 def label_studio(tmp_path):
     """The address of a Label Studio that is ready."""
+    if CHROMIUM is None:  # said before the minutes that Label Studio takes to start
+        pytest.fail("no browser: apt-get install chromium")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     log = (tmp_path / "label-studio.log").open("w")

@@ -199,3 +199,26 @@ def test_options_of_the_study_are_refused_elsewhere(run):
     outcome = run("experiment", "active", "--ways", "magic")
     assert outcome.code == 1
     assert "--ways: expected some of mixed" in outcome.err
+
+
+def test_a_target_without_a_pool_is_refused_before_anything_is_trained(run, tmp_path):
+    outcome = run("experiment", "active", "--output", tmp_path / "study")
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert "give --source, --dev, --target and --train" in line
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_pool_of_copies_is_filled_up_at_random(active, tmp_path):
+    copies = tmp_path / "copies.conll"
+    write_corpus([tiny.corpus(1, seed=3)[0]] * 4, copies)
+    data = active.study.data.model_copy(update={"target_train": {"aa": str(copies)}})
+    active = dataclasses.replace(
+        active,
+        study=active.study.model_copy(update={"data": data, "seeds": [1]}),
+        sizes=(2, 3),
+        ways=(SelectBy.RANDOM,),
+        learnings=("remember",),
+    )
+    results = run_active_study(active, ActiveFolder(tmp_path / "study"))
+    assert [result.size for result in results] == [0, 2, 3]

@@ -79,6 +79,14 @@ def test_a_word_that_conll_cannot_contain_is_rejected_and_nothing_is_written(tmp
     assert [p.name for p in tmp_path.iterdir()] == ["x.conll"]
 
 
+@pytest.mark.parametrize("label", ["a\tb", "a\nb", " a", "a "])
+def test_a_label_that_conll_cannot_contain_is_rejected_and_nothing_is_written(tmp_path, label):
+    path = tmp_path / "x.conll"
+    with pytest.raises(DataError, match=r"the label .* cannot be written as CoNLL.*--map"):
+        write_corpus([Sentence(("Ana",), (Span(0, 1, label),))], path)
+    assert not path.exists()
+
+
 def test_json_lines_contain_word_and_character_offsets(tmp_path):
     sentence = Sentence(("En", "Nueva", "York"), (Span(1, 3, "LOC"),))
     write_corpus([sentence], tmp_path / "x.jsonl")

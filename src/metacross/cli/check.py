@@ -72,7 +72,7 @@ def check_command(
     corpora, errors = [], []
     for file in files:
         try:
-            corpora.append(reader.read(file))
+            corpora.append(reader.read_silently(file))
         except MetacrossError as error:
             errors.append(error)
     summaries, corpus_overlaps = [summarize(corpus) for corpus in corpora], overlaps(corpora)
@@ -181,6 +181,8 @@ def _show_summary(summary: CorpusSummary) -> None:
         table.add_row("  no entities", f"{summary.without_entities:,} sentences")
         repairs = f"{notes.repairs:,} tags repaired" if notes.repairs else "no tags repaired"
         table.add_row("  tag scheme", f"{notes.scheme or 'character spans'}, {repairs}")
+    elif n_labeled := len(corpus.only_labeled()):
+        table.add_row("  entities", f"{corpus.n_entities:,}, in the {n_labeled:,} annotated ones")
     else:
         table.add_row("  entities", "not annotated")
     table.add_row("  longest", escape(f"{summary.longest:,} words ({summary.longest_place})"))

@@ -11,7 +11,6 @@ from metacross.cli import output
 from metacross.cli.options import CorpusReader, JsonOption, LanguageOption, with_read_options
 from metacross.text.annotation_formats.label_config import config_xml
 from metacross.text.formats import WritableFormat, written_format
-from metacross.text.sentence import Corpus
 from metacross.text.tags import Scheme
 from metacross.text.writing import write_atomically, write_corpus
 
@@ -42,7 +41,6 @@ def convert_command(
     write_corpus(corpus, target, scheme=scheme, format=format_.value)
     if label_config is not None:
         write_atomically(label_config, [config_xml([*corpus.entities_by_label])])
-    _show_left_out(corpus)
     n_repairs, n_omissions = corpus.notes.repairs, len(corpus.notes.omissions)
     if as_json:
         sizes = {"sentences": len(corpus), "words": corpus.n_words, "entities": corpus.n_entities}
@@ -55,10 +53,3 @@ def convert_command(
         f"{target}: {len(corpus):,} sentences, {corpus.n_words:,} words, "
         f"{corpus.n_entities:,} entities{repairs}{left_out}"
     )
-
-
-def _show_left_out(corpus: Corpus) -> None:
-    for omission in corpus.notes.omissions:
-        output.show_note(f"left out: {omission}")
-    for remark in corpus.notes.remarks:
-        output.show_note(f"{corpus.name}: {remark}")

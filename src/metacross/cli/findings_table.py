@@ -38,8 +38,7 @@ def model_findings(model: NerModel, corpora: Sequence[Corpus], max_sentences: in
     sentences = [
         sentence
         for corpus in corpora
-        if corpus.labeled
-        for sentence in spread_sample(corpus.sentences, max_sentences)
+        for sentence in spread_sample(corpus.only_labeled().sentences, max_sentences)
     ]
     with counting("doubtful labels", len(sentences)) as count:
         suspects = find_suspects(model, sentences, progress=count)

@@ -41,7 +41,7 @@ def fine_tune_command(
         raise SettingsError("--output: expected a folder for the new model")
     if (fraction is None) == (sentences is None):
         raise SettingsError("expected either --fraction or --sentences")
-    corpus = reader.read(file, language=language)
+    corpus = reader.read_labeled(file, language=language)
     from metacross.cli.progress import TrainingBar
 
     n_sentences = sentences or max(1, round((fraction or 0) * len(corpus)))

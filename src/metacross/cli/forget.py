@@ -25,12 +25,14 @@ def forget_command(
 
     Its weights are not affected: sentences that it was trained on stay in them.
     """
-    from metacross.adaptation.remembering import checked_folder, saved_without
+    from metacross.adaptation.remembering import saved_without
+    from metacross.model.model_folder import describe_model
     from metacross.model.remembered import read_remembered
 
     if bool(ids) == every:
         raise SettingsError("forget: expected ids of remembered sentences, or --all")
-    before = read_remembered(checked_folder(model))
+    describe_model(model)  # an error if it is no model
+    before = read_remembered(model)
     unknown = set(ids or ()) - {item.id for item in before}
     if unknown:
         raise SettingsError(

@@ -11,7 +11,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from metacross.errors import SettingsError
+from metacross.cli import output
+from metacross.errors import DataError, SettingsError
 from metacross.text.conll import Columns
 from metacross.text.formats import Format
 from metacross.text.language_codes import checked_language
@@ -82,8 +83,38 @@ class CorpusReader:
     new_labels: Mapping[str, str | None]
 
     def read(self, source: str | Path, *, language: str | None = None) -> Corpus:
-        """Read a corpus and rename or drop its labels."""
+        """Read a corpus, rename or drop its labels, and say on stderr what was left out."""
+        corpus = self.read_silently(source, language=language)
+        show_left_out(corpus)
+        return corpus
+
+    def read_labeled(self, source: str | Path, *, language: str | None = None) -> Corpus:
+        """Read the annotated sentences of a corpus to learn from; without any there is an error."""
+        corpus = self.read(source, language=language)
+        labeled = corpus.only_labeled()
+        if not len(labeled):
+            raise DataError(
+                f"{corpus[0].place}: expected labeled sentences to learn from, found one without "
+                "labels"
+            )
+        if len(labeled) < len(corpus):
+            n_others = len(corpus) - len(labeled)
+            output.show_note(f"{corpus.name}: left out {n_others:,} sentences without labels")
+        return labeled
+
+    def read_silently(self, source: str | Path, *, language: str | None = None) -> Corpus:
+        """Read a corpus for a command that itself shows what was left out."""
         return read_relabeled(source, self.options, self.new_labels, language)
+
+
+def show_left_out(corpus: Corpus) -> None:
+    """Say on stderr which annotations of a file are not in the corpus, and what else a reader
+    decided.
+    """
+    for omission in corpus.notes.omissions:
+        output.show_note(f"left out: {omission}")
+    for remark in corpus.notes.remarks:
+        output.show_note(f"{corpus.name}: {remark}")
 
 
 def corpus_reader(

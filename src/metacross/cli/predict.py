@@ -21,7 +21,14 @@ from metacross.cli.model_options import (
     model_name,
     show_adaptation_notes,
 )
-from metacross.cli.options import EncodingOption, FormatOption, LanguageOption
+from metacross.cli.options import (
+    AnnotatorOption,
+    EncodingOption,
+    FormatOption,
+    LanguageOption,
+    LossyOption,
+    show_left_out,
+)
 from metacross.errors import DataError, SettingsError
 from metacross.text.formats import WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus, read_stream
@@ -51,6 +58,8 @@ def predict_command(
     language: LanguageOption = None,
     format_: FormatOption = None,
     encoding: EncodingOption = "utf-8",
+    annotator: AnnotatorOption = None,
+    lossy: LossyOption = False,
     device: DeviceOption = "auto",
     engine: EngineOption = Engine.FAST,
     set_: AdaptationOption = None,
@@ -58,7 +67,7 @@ def predict_command(
     """Find the entities of a text, sentence by sentence as it comes in."""
     if to is WritableFormat.BRAT and output is None:
         raise SettingsError("--to brat: expected --output FILE.ann, because brat has two files")
-    options = ReadOptions(format=format_, encoding=encoding)
+    options = ReadOptions(format_, encoding, annotator=annotator, lossy=lossy)
     sentences = _sentences(file, language, options)
     first = next(sentences, None)  # errors in the file are reported before torch is loaded
     if first is None:
@@ -81,7 +90,9 @@ def _sentences(file: str, language: str | None, options: ReadOptions) -> Iterato
             options=options,
             sniffed_lines=1 if sys.stdin.isatty() else 5,
         )
-    return iter(read_corpus(file, language=language, options=options))
+    corpus = read_corpus(file, language=language, options=options)
+    show_left_out(corpus)
+    return iter(corpus)
 
 
 def _write(

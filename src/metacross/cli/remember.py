@@ -10,6 +10,7 @@ import typer
 from metacross.cli import output
 from metacross.cli.model_options import DeviceOption, load_model
 from metacross.cli.options import CorpusReader, JsonOption, LanguageOption, with_read_options
+from metacross.text.sentence import Corpus
 
 if TYPE_CHECKING:
     from metacross.model.remembered import Remembered
@@ -30,7 +31,8 @@ def remember_command(
 ) -> None:
     """Let a model remember corrected sentences: it adapts to them like to its source sentences.
 
-    The folder of the model keeps them. All sentences of the call are remembered, or none.
+    The folder of the model keeps them. All sentences of the call that have labels are remembered,
+    or none.
     """
     if not files:
         from metacross.model.model_folder import describe_model
@@ -39,10 +41,10 @@ def remember_command(
         describe_model(model)  # an error if it is no model
         _show(read_remembered(model), as_json=as_json)
         return
-    corpora = [reader.read(file, language=language) for file in files]
+    corpora = [reader.read_labeled(file, language=language) for file in files]
     ner_model = load_model(str(model), device=device, overrides=None)
-    sentences = [sentence for corpus in corpora for sentence in corpus]
-    new = ner_model.remember(sentences, save=True)
+    sentences = tuple(sentence for corpus in corpora for sentence in corpus)
+    new = ner_model.remember(Corpus(sentences, source=", ".join(files)), save=True)
     if as_json:
         output.show_json({"new": len(new), "remembered": len(ner_model.remembered)})
         return

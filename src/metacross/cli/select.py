@@ -18,10 +18,9 @@ from metacross.cli.model_options import (
     load_model,
     model_name,
 )
-from metacross.cli.options import LanguageOption
+from metacross.cli.options import CorpusReader, LanguageOption, with_read_options
 from metacross.errors import SettingsError
 from metacross.text.formats import WritableFormat
-from metacross.text.reading import read_corpus
 from metacross.text.writing import item_pieces, write_atomically, write_items
 
 if TYPE_CHECKING:
@@ -31,9 +30,11 @@ if TYPE_CHECKING:
 _WAYS = "mixed, disagreement, uncertainty, far, diverse or random"
 
 
+@with_read_options
 def select_command(
     model: ModelArgument,
     pool: Annotated[str, typer.Argument(help="Text of the target language, in any format.")],
+    *,
     n: Annotated[int, typer.Option("--n", min=1, help="How many sentences to choose.")] = 100,
     by: Annotated[str, typer.Option(help=f"How to choose: {_WAYS}.")] = "random",
     to: Annotated[
@@ -48,6 +49,7 @@ def select_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of random choices.")] = 0,
     language: LanguageOption = None,
+    reader: CorpusReader,
     device: DeviceOption = "auto",
     set_: AdaptationOption = None,
 ) -> None:
@@ -59,8 +61,8 @@ def select_command(
     """
     if to is WritableFormat.BRAT and output is None:
         raise SettingsError("--to brat: expected --output FILE.ann, because brat has two files")
-    corpus = read_corpus(pool, language=language)
-    known = [sentence for file in labeled or () for sentence in read_corpus(file)]
+    corpus = reader.read(pool, language=language)
+    known = [s for file in labeled or () for s in reader.read(file, language=language)]
     ner_model = load_model(model, device=device, overrides=set_)
     from metacross.adaptation.selection import select
     from metacross.cli.progress import counting

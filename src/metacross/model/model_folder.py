@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -356,6 +356,7 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
     remembered: tuple[Remembered, ...] = ()
     if (folder / REMEMBERED).exists():
         remembered = read_remembered(folder, vectors_digest(vectors))
+        _check_width(remembered, vectors.shape[1], folder / REMEMBERED)
     if settings.retrieval.encoder is None:
         pretrained = _tensors(folder / _PRETRAINED)
         _check_names(pretrained, tagger, folder)
@@ -364,6 +365,15 @@ def _datastore(folder: Path, tagger: Tagger, settings: Settings) -> Datastore:
     outside = load_encoder(str(folder / _SENTENCE_ENCODER))
     encoder = outside_encoder(outside, settings, tagger)
     return Datastore(source, vectors, encoder, None, outside, remembered)
+
+
+def _check_width(remembered: Sequence[Remembered], width: int, path: Path) -> None:
+    for item in remembered:
+        if len(item.vector) != width:
+            raise ModelError(
+                f"{path}: expected vectors of {width} numbers, found {len(item.vector)} for the "
+                f"sentence {item.id}; metacross forget takes it back"
+            )
 
 
 def _source(path: Path, max_in_memory: int) -> Corpus:

@@ -86,7 +86,7 @@ def read_remembered(folder: Path, digest: str | None = None) -> tuple[Remembered
     """
     path = folder / REMEMBERED
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as problem:
@@ -106,7 +106,9 @@ def read_remembered(folder: Path, digest: str | None = None) -> tuple[Remembered
         numbered = enumerate(lines[1:], start=2)
         return tuple(_from_json(json.loads(line), Origin(str(path), n)) for n, line in numbered)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, DataError) as problem:
-        raise ModelError(f"{path}: cannot be parsed: {problem}") from problem
+        raise ModelError(
+            f"{path}: cannot be parsed: {problem}; delete the file to forget all sentences"
+        ) from problem
 
 
 def write_remembered(folder: Path, remembered: Sequence[Remembered], digest: str) -> None:

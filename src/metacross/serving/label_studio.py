@@ -149,8 +149,9 @@ class _Backend:
         document = await self.desk.prepared(
             len(text), lambda: document_of_text(text, language, cutter)
         )
-        if sum(document.pieces) > self.options.limits.queue_pieces:
-            _LOG.warning("Label Studio: a task with %d word pieces is too long", len(text))
+        n_pieces = sum(document.pieces)
+        if n_pieces > self.options.limits.queue_pieces:
+            _LOG.warning("Label Studio: a task with %d word pieces is too long", n_pieces)
             return None
         return document
 

@@ -13,7 +13,7 @@ from metacross.serving.learning import changed_memory, check_teachable
 from metacross.serving.options import ServerOptions
 from metacross.serving.problems import RequestProblem
 from metacross.text.annotation_formats.annotated_text import sentences_of_text
-from metacross.text.annotation_formats.json_records import PlacedRecord
+from metacross.text.annotation_formats.json_records import PlacedRecord, list_of_objects
 from metacross.text.annotation_formats.label_config import read_config
 from metacross.text.annotation_formats.label_studio import annotated_task
 from metacross.text.reading_log import ReadingLog
@@ -36,8 +36,8 @@ async def learned_from(
         if action in _LEARNED:
             return await _learn(content, desk, options)
         if action == _DELETED:
-            annotations = content.get("annotations")
-            ids = [a.get("id") for a in annotations or () if isinstance(a, dict)]
+            annotations = list_of_objects(content.get("annotations"), "annotations", "webhook")
+            ids = [annotation.get("id") for annotation in annotations]
             return {"forgotten": await _forget(desk, [_mark(content, number) for number in ids])}
     except (DataError, RequestProblem) as error:
         message = error.message if isinstance(error, RequestProblem) else str(error)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import JSONResponse, Response
 
 from metacross.adaptation.ner_model import NerModel
-from metacross.errors import DataError
+from metacross.errors import DataError, ModelError
 from metacross.serving.batching_queue import Lane
 from metacross.serving.documents import document_of_sentences
 from metacross.serving.json_body import JsonRoute
@@ -147,7 +147,15 @@ async def changed_memory(
 ) -> list[Any]:
     """Remember or forget sentences in the model thread, between its batches."""
     document = document_of_sentences(sentences, desk.model.tagger.window_cutter)
-    (results,) = await desk.labeled([document], [lane])
+    try:
+        (results,) = await desk.labeled([document], [lane])
+    except ModelError:  # the model thread has logged it; it names a folder of this machine
+        raise RequestProblem(
+            500,
+            "memory_not_saved",
+            "the server cannot change the memory of its model; its log says why",
+            where="server",
+        ) from None
     return results
 
 

@@ -78,6 +78,7 @@ def run_active_study(
     """
     settings = active.study.settings(_SYSTEM, active.study.seeds[0])
     groups = read_study_corpora(active.study, settings.data)
+    _check_pools(active.study, [target for corpora in groups for target in corpora.targets])
     done = {result.key: result for result in folder.results()}
     results: list[ActiveResult] = []
     for seed in active.study.seeds:
@@ -92,6 +93,17 @@ def run_active_study(
                     on_result(result)
                     results.append(result)
     return results
+
+
+def _check_pools(study: Study, targets: Sequence[Target]) -> None:
+    """Refuse targets without sentences to choose from, before a model is trained."""
+    missing = [target.name for target in targets if target.train is None]
+    if missing:
+        data = "--source, --dev, --target and " if study.data.source is None else ""
+        raise SettingsError(
+            f"data.target_train: expected labeled sentences of {', '.join(missing)} to choose "
+            f"from; give {data}--train {missing[0]}=FILE"
+        )
 
 
 def _base_model(
@@ -140,12 +152,7 @@ class _TargetWork:
                     )
 
     def _pool(self) -> Corpus:
-        train = self.target.train
-        if train is None:
-            raise SettingsError(
-                f"data.target_train: expected labeled sentences of {self.target.name} to choose "
-                f"from; give --train {self.target.name}=FILE"
-            )
+        train = self.target.train or Corpus(())  # checked before anything is trained
         return random_subset(train, min(len(train), self.active.pool_sentences), self.seed)
 
     def _digest(self, pool: Corpus) -> str:
@@ -184,9 +191,12 @@ class _TargetWork:
         choosing.remember(pool[position] for position in before)
         labeled = [pool[position] for position in before]
         n_new = size - len(before)
-        found = select(choosing, pool, n=n_new, by=way, labeled=labeled, seed=self.seed)
-        new = [item.position for item in found]
-        if len(new) < n_new:  # only near-copies are left: fill up at random
+        known = {sentence.words for sentence in labeled}
+        new: list[int] = []
+        if any(sentence.words not in known for sentence in pool):
+            found = select(choosing, pool, n=n_new, by=way, labeled=labeled, seed=self.seed)
+            new = [item.position for item in found]
+        if len(new) < n_new:  # only copies are left: fill up at random
             taken = {*before, *new}
             rest = [position for position in range(len(pool)) if position not in taken]
             random.Random(self.seed).shuffle(rest)

@@ -109,7 +109,13 @@ def stream_corpus(
     ):
         yield sentence
     if not n_sentences:
-        raise DataError(f"{source}: expected sentences, found none")
+        raise DataError(f"{source}: expected sentences, found none{_why_none(log)}")
+
+
+def _why_none(log: ReadingLog) -> str:
+    """What was left out of a file that has no sentences then."""
+    omissions = log.notes.omissions
+    return f"; left out: {omissions[0]} ({len(omissions):,} in all)" if omissions else ""
 
 
 def read_stream(

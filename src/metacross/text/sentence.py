@@ -312,6 +312,16 @@ class Corpus:
         """Number of entities of all labels."""
         return sum(self.entities_by_label.values())
 
+    def only_labeled(self) -> Corpus:
+        """A copy with the annotated sentences only.
+
+        >>> len(Corpus((Sentence(("Yes",), ()), Sentence(("No",), None))).only_labeled())
+        1
+        """
+        if self.labeled:
+            return self
+        return replace(self, sentences=tuple(s for s in self.sentences if s.labeled))
+
     def relabeled(self, new_labels: Mapping[str, str | None]) -> Corpus:
         """A copy with labels renamed, and without the entities whose label is mapped to None.
 

@@ -28,6 +28,12 @@ def conll_lines(sentence: Sentence, scheme: Scheme = Scheme.IOB2) -> str:
     """
     for word in sentence.words:
         _check_writable(word, sentence)
+    for span in sentence.spans or ():
+        if "\n" in span.label or "\t" in span.label or span.label != span.label.strip():
+            raise DataError(
+                f"{sentence.place}: the label {span.label[:40]!r} cannot be written as CoNLL; "
+                "rename it with --map"
+            )
     if sentence.spans is None:
         return "".join(f"{word}\n" for word in sentence.words) + "\n"
     tags = tags_from_spans(sentence.spans, len(sentence.words), scheme)
@@ -136,11 +142,24 @@ def write_items(
         write_atomically(path, item_pieces(items, format_, scheme=scheme))
         return
     files = brat_files(items)
+    _check_text_beside(path, files[TEXT])
     for suffix in (TEXT, ANNOTATIONS, WORDS):
         if suffix in files:
             write_atomically(path.with_suffix(suffix), [files[suffix]])
         else:
             discard(path.with_suffix(suffix))
+
+
+def _check_text_beside(path: Path, text: str) -> None:
+    """Refuse to replace a text that is no document of brat yet, such as the one that was read."""
+    text_file = path.with_suffix(TEXT)
+    if path.with_suffix(ANNOTATIONS).exists() or not text_file.is_file():
+        return
+    if text_file.read_bytes() != text.encode("utf-8"):
+        raise DataError(
+            f"{path}: brat keeps its text in {text_file.name}, and there is another text in this "
+            "file; choose another name"
+        )
 
 
 def item_pieces(

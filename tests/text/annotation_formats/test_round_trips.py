@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacross.errors import DataError
 from metacross.text.bundled_corpus import bundled_corpus
 from metacross.text.formats import WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus
@@ -52,6 +53,9 @@ HARD = {
 }
 
 
+LINE_ENDS = ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r")
+
+
 @FORMATS
 @pytest.mark.parametrize("language", ["de", "es", "zh", "en"])
 def test_the_bundled_corpus_reads_back_equal(format_, language, tmp_path):
@@ -70,6 +74,18 @@ def test_a_hard_sentence_reads_back_equal(format_, case, tmp_path):
     read = read_corpus(path)
     assert read == corpus
     assert not read.notes.omissions
+
+
+@FORMATS
+@pytest.mark.parametrize("line_end", LINE_ENDS)
+def test_words_with_characters_that_end_lines_elsewhere_read_back_equal(
+    format_, line_end, tmp_path
+):
+    words = (f"Ana{line_end}Ruiz", "slept")
+    corpus = Corpus((Sentence(words, (Span(0, 1, "PER"),)), Sentence(("Tom",), ())))
+    path = tmp_path / f"x{SUFFIXES[format_]}"
+    write_corpus(corpus, path, format=format_)
+    assert read_corpus(path) == corpus
 
 
 @FORMATS
@@ -138,6 +154,17 @@ def test_a_folder_of_brat_is_read_document_by_document(tmp_path):
     read = read_corpus(tmp_path)
     assert read.sentences == corpus.sentences[:9]
     assert read.notes.documents == 2
+
+
+def test_a_text_that_is_no_document_of_brat_is_not_replaced(tmp_path):
+    pool = tmp_path / "pool.txt"
+    pool.write_text("Ana slept.\nTom ran.\n")
+    with pytest.raises(DataError, match=r"pool.ann: brat keeps its text in pool.txt"):
+        write_corpus([Sentence(("Ana",), ())], tmp_path / "pool.ann")
+    assert pool.read_text() == "Ana slept.\nTom ran.\n"
+    for word in ("Ana", "Tom"):  # a document of brat can be written again
+        write_corpus([Sentence((word,), ())], tmp_path / "other.ann")
+    assert read_corpus(tmp_path / "other.ann")[0].words == ("Tom",)
 
 
 def test_a_file_of_a_tool_may_be_longer_than_a_line_can_be(tmp_path):

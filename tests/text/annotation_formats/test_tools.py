@@ -223,6 +223,68 @@ def test_a_broken_list_is_an_error_with_its_line(write, text):
         read_corpus(write("x.json", text))
 
 
+def test_what_follows_a_list_is_not_lost_silently(write):
+    export = json.dumps([task("Ana", annotation())])
+    path = write("x.json", export + "\n" + export)
+    with pytest.raises(DataError, match=r"x.json:1: expected the end of the file after the list"):
+        read_corpus(path)
+
+
+DIGITS = "1" * 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", f'[{{"data": {{"text": "Ana"}}, "id": {DIGITS}}}]'),
+        ("x.jsonl", f'{{"text": "Ana", "label": [[{DIGITS}, 3, "PER"]]}}'),
+        ("x.ann", f"T1\tPER {DIGITS} 3\tAna"),
+        ("x.conllu", f"1-{DIGITS}\tAna" + "\t_" * 8 + "\n1\tAna" + "\t_" * 8),
+        ("x.conllu", "1-999999999999\tAna" + "\t_" * 8 + "\n1\tAna" + "\t_" * 8),
+    ],
+)
+def test_a_number_of_absurd_length_is_an_error_with_its_line(write, name, text):
+    write("x.txt", "Ana")
+    with pytest.raises(DataError, match=rf"{name}:1: expected"):
+        read_corpus(write(name, text))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"fields": {"text": "Ana"}, "responses": [{"values": {"ner": "PER"}}]},
+        {"fields": {"text": "Ana"}, "responses": [{"values": ["PER"]}]},
+        {"fields": {"text": "Ana"}, "responses": {"ner": "PER"}},
+    ],
+)
+def test_broken_responses_of_argilla_are_an_error_with_their_place(write, record):
+    with pytest.raises(DataError, match=r"x.json:1: record no. 1: expected a list of objects"):
+        read_corpus(write("x.json", json.dumps([record])))
+
+
+def test_an_empty_text_of_argilla_is_not_replaced_by_another_field(write):
+    records = [{"fields": {"title": "Eva", "text": text}} for text in ("", "Ana")]
+    corpus = read_corpus(write("x.json", json.dumps(records)))
+    assert [sentence.words for sentence in corpus] == [("Ana",)]
+    assert corpus.notes.empty_sentences == 1
+
+
+@pytest.mark.parametrize("relations", [5, True, {"a": 1}])
+@pytest.mark.parametrize("fields", [{"label": []}, {"spans": [], "answer": "accept"}])
+def test_relations_of_any_shape_are_reported(write, fields, relations):
+    record = {"text": "Ana", **fields, "relations": relations}
+    corpus = read_corpus(write("x.jsonl", json.dumps(record)))
+    assert "1 relations are not entities" in str(corpus.notes.omissions[0])
+
+
+def test_a_file_of_which_everything_was_left_out_says_why(write):
+    record = {"text": "Ana", "spans": [], "answer": "reject"}
+    path = write("x.jsonl", json.dumps(record) + "\n" + json.dumps(record))
+    message = r"found none; left out: .*x.jsonl:1: the answer is .reject.*\(2 in all\)"
+    with pytest.raises(DataError, match=message):
+        read_corpus(path)
+
+
 def test_doccano_writes_entities_in_three_ways(write):
     lines = [
         {"id": 1, "text": "Ana vive en Bilbao", "label": [[0, 3, "PER"], [12, 18, "LOC"]]},
@@ -260,6 +322,45 @@ def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     corpus = read_corpus(path)
     assert entities(corpus) == [("Ana", "PER")]
     assert [str(omission.place)[-2:] for omission in corpus.notes.omissions] == [":2", ":3"]
+
+
+def test_annotators_of_prodigy_must_agree_unless_one_is_chosen(write):
+    def example(text: str, person: str, *labels: str, answer: str = "accept") -> dict:
+        spans = [{"start": 0, "end": 3, "label": label} for label in labels]
+        return {"text": text, "spans": spans, "answer": answer, "_annotator_id": f"x-{person}"}
+
+    examples = [
+        example("Ana ran", "ana", "PER"),
+        example("Eva ran", "ana", "PER"),
+        example("Ana ran", "bob", "LOC"),
+        example("Eva ran", "bob", "PER"),
+        example("Eva ran", "eva", answer="reject"),
+    ]
+    path = write("x.jsonl", "\n".join(map(json.dumps, examples)))
+    with pytest.raises(DataError, match=r"x.jsonl:1: .* annotators x-ana, x-bob.*--annotator ID"):
+        read_corpus(path)
+    agreed = read_corpus(path, options=ReadOptions(annotator="agreed"))
+    assert entities(agreed) == [("Eva", "PER")]
+    assert [str(omission.place)[-2:] for omission in agreed.notes.omissions] == [":1", ":5"]
+    bob = read_corpus(path, options=ReadOptions(annotator="x-bob"))
+    assert entities(bob) == [("Ana", "LOC"), ("Eva", "PER")]
+
+
+def test_the_last_annotation_of_one_annotator_of_prodigy_counts(write):
+    example = {"text": "Ana ran", "answer": "accept", "_session_id": "x-ana"}
+    span = {"start": 0, "end": 3, "label": "PER"}
+    lines = [{**example, "spans": []}, {**example, "spans": [span]}]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))))
+    assert entities(corpus) == [("Ana", "PER")]
+    assert "x.jsonl:1: x-ana annotated the text again later" in str(corpus.notes.omissions[0])
+
+
+def test_doccano_does_not_say_who_annotated(write):
+    path = write("x.jsonl", json.dumps({"text": "Ana", "label": []}))
+    assert (
+        "--annotator was not used"
+        in read_corpus(path, options=ReadOptions(annotator="7")).notes.remarks[0]
+    )
 
 
 def test_argilla_exports_are_read(write):

@@ -75,7 +75,7 @@ def _text(fields: JsonObject, place: str) -> str:
             f"{place}: expected the text in the field 'text', found "
             f"{', '.join(map(repr, texts)) or 'no text'}"
         )
-    return texts.get(FIELD) or next(iter(texts.values()))
+    return texts[FIELD] if FIELD in texts else next(iter(texts.values()))
 
 
 def _responses(content: JsonObject, origin: Origin, log: ReadingLog) -> Iterator[Annotation]:
@@ -88,7 +88,8 @@ def _responses(content: JsonObject, origin: Origin, log: ReadingLog) -> Iterator
         return
     for response in list_of_objects(responses, "responses", str(origin)):
         values = response.get("values") or {}
-        for answer in values.values():
+        answers = [*values.values()] if isinstance(values, dict) else values
+        for answer in list_of_objects(answers, "values", str(origin)):
             yield from _response(response, answer.get("value"), origin, log)
 
 

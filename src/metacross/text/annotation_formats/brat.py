@@ -36,7 +36,7 @@ _OTHER_KINDS = {
     "*": "equivalences",
     "#": "notes",
 }
-_RANGES = re.compile(r"(\S+) (\d+ \d+(?:;\d+ \d+)*)")
+_RANGES = re.compile(r"(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)")
 
 
 def brat_documents(folder: Path) -> list[Path]:
@@ -157,7 +157,8 @@ def _stored_sentences(path: Path, text: str, log: ReadingLog) -> list[_StoredSen
     if not path.exists():
         return None
     try:
-        records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        records = [json.loads(line) for line in lines]
         if records[0]["text"] != _digest(text):
             log.remark(f"{path} belongs to another text and was not used")
             return None

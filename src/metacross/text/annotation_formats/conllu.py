@@ -95,7 +95,7 @@ def _add_row(rows: _Rows, line: str, number: int, place: str) -> None:
             rows.before = _unescaped(misc.get("SpacesBefore", ""))
         rows.spaces.append(_space_after(misc))
         return
-    joined = re.fullmatch(r"(\d+)-(\d+)", columns[0])
+    joined = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", columns[0])
     if joined is None and not re.fullmatch(r"\d+\.\d+", columns[0]):
         raise DataError(f"{place}: expected the number of a word, found {columns[0][:80]!r}")
     if joined is not None:

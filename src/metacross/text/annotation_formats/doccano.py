@@ -15,6 +15,7 @@ from metacross.text.annotation_formats.json_records import (
     JsonObject,
     PlacedRecord,
     label_field,
+    number_of,
     offset_pair,
     text_field,
 )
@@ -52,7 +53,7 @@ def annotated_example(
     origin = Origin(source, record.line, item=f"id {example['id']}" if "id" in example else "")
     text = text_field(example, "text", str(origin))
     if example.get("relations"):
-        log.omit(str(origin), f"{len(example['relations'])} relations are not entities")
+        log.omit(str(origin), f"{number_of(example['relations'])} relations are not entities")
     facts = _facts(example)
     return AnnotatedText(
         text,

@@ -14,6 +14,7 @@ from metacross.text.lines import NumberedLine
 JsonObject: TypeAlias = dict[str, Any]
 
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
+_LONG_NUMBER = "expected numbers of a few digits, found one of thousands"  # Python refuses it
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ def records_of_list(text: str, source: str) -> Iterator[PlacedRecord]:
         position = between.end() if between else position
         line, counted = line + text.count("\n", counted, position), position
         if text[position : position + 1] == "]":
+            _check_end(text, position + 1, f"{source}:{line}")
             return
         place = f"{source}:{line}"
         try:
@@ -47,10 +49,22 @@ def records_of_list(text: str, source: str) -> Iterator[PlacedRecord]:
             ) from None
         except RecursionError:
             raise DataError(f"{place}: expected JSON of a few levels, found far more") from None
+        except ValueError:
+            raise DataError(f"{place}: {_LONG_NUMBER}") from None
         number += 1
         if not isinstance(content, dict):
             raise DataError(f"{place}: expected a JSON object, found {content!r}"[:300])
         yield PlacedRecord(content, line, number)
+
+
+def _check_end(text: str, position: int, place: str) -> None:
+    """Refuse what follows a list, such as a second list: it would be lost."""
+    rest = text[position:].strip()
+    if rest:
+        raise DataError(
+            f"{place}: expected the end of the file after the list, found {rest[:40]!r}; put all "
+            "objects into one list"
+        )
 
 
 def records_of_lines(lines: Iterable[NumberedLine], source: str) -> Iterator[PlacedRecord]:
@@ -69,6 +83,8 @@ def parsed_object(line: str, place: str) -> JsonObject:
         raise DataError(
             f"{place}: expected a JSON object, found {line[:40]!r} ({reason})"
         ) from None
+    except ValueError:
+        raise DataError(f"{place}: {_LONG_NUMBER}") from None
     if isinstance(record, list):
         raise DataError(
             f"{place}: expected one JSON object per line, found a list; convert it: "
@@ -86,6 +102,11 @@ def list_of_objects(value: object, key: str, place: str) -> list[JsonObject]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(f"{place}: expected a list of objects as {key!r}, found {value!r}"[:300])
     return value
+
+
+def number_of(value: object) -> int:
+    """How many things a value holds that should be a list."""
+    return len(value) if isinstance(value, list | dict) else 1
 
 
 def text_field(record: JsonObject, key: str, place: str) -> str:

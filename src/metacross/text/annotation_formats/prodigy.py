@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from metacross.text.annotation_formats.annotated_text import (
@@ -12,11 +13,13 @@ from metacross.text.annotation_formats.annotated_text import (
     StoredWords,
     entities_of,
 )
+from metacross.text.annotation_formats.annotators import Annotation, chosen_annotation
 from metacross.text.annotation_formats.json_records import (
     JsonObject,
     PlacedRecord,
     label_field,
     list_of_objects,
+    number_of,
     offset_pair,
     text_field,
 )
@@ -31,6 +34,7 @@ from metacross.text.sentence import Origin
 from metacross.text.sentence_splitting import split_sentences
 
 _ACCEPTED = "accept"
+_ANNOTATOR_KEYS = ("_annotator_id", "_session_id")
 
 
 def is_example(record: Mapping[str, Any]) -> bool:
@@ -41,8 +45,66 @@ def is_example(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("text"), str) and (has_tokens or answered)
 
 
-def annotated_example(
-    record: PlacedRecord, source: str, log: ReadingLog, *, language: str | None
+def annotated_texts(
+    records: Iterator[PlacedRecord],
+    source: str,
+    log: ReadingLog,
+    *,
+    language: str | None,
+    annotator: str | None,
+) -> Iterator[AnnotatedText]:
+    """The texts of all examples, each with the annotation to read."""
+    for examples in _by_text(records):
+        texts = [
+            (_annotator(record.content), annotated)
+            for record in examples
+            if (annotated := _annotated_example(record, source, log, language)) is not None
+        ]
+        chosen = _chosen(texts, annotator, log) if texts else None
+        if chosen is not None:
+            yield chosen
+
+
+def _by_text(records: Iterator[PlacedRecord]) -> Iterator[list[PlacedRecord]]:
+    """Examples of one text together, if they say who annotated them; others as they come."""
+    first = next(records, None)
+    if first is None:
+        return
+    if not _annotator(first.content):
+        yield from ([record] for record in chain([first], records))
+        return
+    by_text: dict[str, list[PlacedRecord]] = {}
+    for record in chain([first], records):
+        by_text.setdefault(str(record.content.get("text")), []).append(record)
+    yield from by_text.values()
+
+
+def _annotator(example: JsonObject) -> str:
+    return next((str(example[key]) for key in _ANNOTATOR_KEYS if example.get(key)), "")
+
+
+def _chosen(
+    texts: Sequence[tuple[str, AnnotatedText]], annotator: str | None, log: ReadingLog
+) -> AnnotatedText | None:
+    """The annotation to read among those of one text; of one annotator the last one counts."""
+    by_annotator: dict[str, AnnotatedText] = {}
+    for person, annotated in texts:
+        if annotated.entities is None:
+            continue
+        before = by_annotator.get(person)
+        if before is not None:
+            log.omit(str(before.origin), f"{person} annotated the text again later")
+        by_annotator[person] = annotated
+    if not by_annotator:
+        return texts[0][1]
+    annotations = [Annotation(name, text.entities or ()) for name, text in by_annotator.items()]
+    place = str(texts[0][1].origin)
+    chosen = chosen_annotation(annotations, annotator, place, log)
+    return None if chosen is None else by_annotator[chosen.annotator]
+
+
+def _annotated_example(
+    record: PlacedRecord, source: str, log: ReadingLog, language: str | None
 ) -> AnnotatedText | None:
     """The text of an example with its spans; None if its answer is not ``accept``."""
     example = record.content
@@ -53,7 +115,7 @@ def annotated_example(
         log.omit(str(origin), f"the answer is {answer!r}: the text is left out")
         return None
     if example.get("relations"):
-        log.omit(str(origin), f"{len(example['relations'])} relations are not entities")
+        log.omit(str(origin), f"{number_of(example['relations'])} relations are not entities")
     annotated = AnnotatedText(
         text, _entities(example, origin), origin, language_from_json(example, language)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +23,23 @@ class ToolReader:
     annotator: str | None = None
 
     def sentences(
-        self, records: Iterable[PlacedRecord], format_: Format, log: ReadingLog
+        self, records: Iterator[PlacedRecord], format_: Format, log: ReadingLog
     ) -> Iterator[Sentence]:
         """The sentences of all records."""
-        for record in records:
-            annotated = self._annotated(record, format_, log)
+        for annotated in self._texts(records, format_, log):
             if annotated is not None:
                 yield from sentences_of_text(annotated, log)
+
+    def _texts(
+        self, records: Iterator[PlacedRecord], format_: Format, log: ReadingLog
+    ) -> Iterator[AnnotatedText | None]:
+        if format_ is Format.PRODIGY:
+            return prodigy.annotated_texts(
+                records, self.source, log, language=self.language, annotator=self.annotator
+            )
+        if format_ is Format.DOCCANO and self.annotator is not None:
+            log.remark("doccano does not say who annotated a text: --annotator was not used")
+        return (self._annotated(record, format_, log) for record in records)
 
     def _annotated(
         self, record: PlacedRecord, format_: Format, log: ReadingLog
@@ -43,8 +53,6 @@ class ToolReader:
             return argilla.annotated_record(
                 record, source, log, language=language, annotator=self.annotator
             )
-        if format_ is Format.PRODIGY:
-            return prodigy.annotated_example(record, source, log, language=language)
         return doccano.annotated_example(record, source, log, language=language)
 
 
