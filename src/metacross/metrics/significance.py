@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -104,6 +104,20 @@ def f1_interval(
     """
     f1s = [f1(totals) for totals in _resampled_totals(counts[:, None, :], resamples, seed)]
     return _percentiles(np.concatenate(f1s)[:, 0], confidence)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for the number of tests (Holm 1979): each can be compared with 0.05.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for n_before, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - n_before) * p_values[i]))
+        adjusted[i] = largest
+    return adjusted
 
 
 def _difference_interval(ours: Counts, theirs: Counts, seed: int) -> Interval:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from metacross.errors import DataError
-from metacross.metrics.significance import Comparison, Counts, compare
+from metacross.metrics.significance import Comparison, Counts, compare, holm
 from metacross.study.active_results import NOTHING, ActiveFolder, ActiveResult
 from metacross.study.report.blocks import (
     MISSING,
@@ -109,14 +109,21 @@ class ActiveGrid:
         return compare(np.concatenate(ours), np.concatenate(theirs))
 
     def winners(self) -> list[tuple[str, str, Comparison]]:
-        """Ways of choosing that beat the baseline significantly, with the way of learning."""
-        found = []
-        for learning in self.learnings:
-            for way in self.ways:
-                comparison = self.comparison(self.targets, way, learning, self.sizes)
-                if comparison is not None and comparison.significant and comparison.difference > 0:
-                    found.append((way, learning, comparison))
-        return found
+        """Ways of choosing that beat the baseline significantly, with the way of learning. Their
+        p-values are adjusted for the number of comparisons.
+        """
+        compared = [
+            (way, learning, comparison)
+            for learning in self.learnings
+            for way in self.ways
+            if (comparison := self.comparison(self.targets, way, learning, self.sizes)) is not None
+        ]
+        adjusted = holm([comparison.p_value for _, _, comparison in compared])
+        return [
+            (way, learning, replace(comparison, p_value=p_value))
+            for (way, learning, comparison), p_value in zip(compared, adjusted, strict=True)
+            if p_value < 0.05 and comparison.difference > 0
+        ]
 
 
 def write_active_report(folder: ActiveFolder, title: str) -> Path:
@@ -148,7 +155,7 @@ def _facts(grid: ActiveGrid) -> Iterator[str]:
     for way, learning, comparison in winners:
         yield (
             f"{way} beats {BASELINE} choice with {learning}, over all targets and sizes: "
-            f"{100 * comparison.difference:+.1f} points, p = {comparison.p_value:.4f}."
+            f"{100 * comparison.difference:+.1f} points, p = {comparison.p_value:.4f} (Holm)."
         )
 
 
