@@ -112,7 +112,10 @@ def _base_model(
     """The model that learns: given, or trained as the study says."""
     settings = active.study.settings(_SYSTEM, seed)
     if seed in active.models:
-        return load(active.models[seed], device=settings.run.device)
+        caches = settings.run.model_dump(
+            include={"gradient_cache_mb", "gradient_folder", "gradient_folder_mb"}
+        )
+        return load(active.models[seed], device=settings.run.device, run=caches)
     run_folder = folder.runs / f"{'-'.join(corpora.labels)}_seed-{seed}"
     trained_model(corpora, settings, run_folder)
     return loaded_model(run_folder, settings)
