@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,48 +17,55 @@ from metacross.settings import settings_with
 from metacross.text.bundled_corpus import TARGETS
 from metacross.text.sentence import Corpus, Sentence
 
+WAYS: dict[str, dict[str, Any]] = {
+    "adam": {"optimizer": "adam"},
+    "normalized": {"optimizer": "normalized"},
+    "from files": {"optimizer": "normalized"},
+    "one layer": {"optimizer": "normalized", "layers": 1},
+}
+"""Adaptation settings by name."""
 _WARM_UP = 8  # sentences
 
 
 def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, Any]:
-    """Time per sentence of plain prediction, and of adapted prediction by optimizer, with nothing
-    recorded before and with gradients in files. The bundled encoder makes the sentence vectors.
+    """Time per sentence of plain prediction, and of adapted prediction by what adapts and how, with
+    nothing recorded before and with gradients in files. The bundled encoder makes the sentence
+    vectors.
     """
     model = new_model(size, "pretrained" if size == "mini" else "bundled")
     sentences = foreign_sentences(n_tests)
-    n_recorded: list[int] = []
+    n_recorded: dict[str, int] = {}
+
+    def adapted(way: str, n: int, **run: object) -> Callable[[int], int]:
+        parts = _adapting(model, WAYS[way], **run)
+
+        def predict(repeat: int) -> int:
+            n_recorded[way] = _n_recorded(_predict(parts, sentences[: n if repeat else _WARM_UP]))
+            return n
+
+        return predict
+
     with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
-        adam, normalized = _adapting(model, "adam"), _adapting(model, "normalized")
-        from_files = _adapting(model, "normalized", gradient_folder=folder)
-        _predict(from_files, sentences)
-
-        def with_adam(repeat: int) -> int:
-            _predict(adam, sentences[: n_adam if repeat else _WARM_UP])
-            return n_adam
-
-        def cold(repeat: int) -> int:
-            ner_model = _predict(normalized, sentences if repeat else sentences[:_WARM_UP])
-            n_recorded.append(_n_recorded(ner_model))
-            return n_tests
-
-        def warm(_repeat: int) -> int:
-            if _n_recorded(_predict(from_files, sentences)):
-                raise RuntimeError("the gradients do not fit in the folder")
-            return n_tests
-
+        files = adapted("from files", n_tests, gradient_folder=folder)
+        files(1)  # fills the folder
         variants: dict[str, Callable[[int], int]] = {
             "plain": lambda _repeat: len(_plain(model, sentences)),
-            "adam": with_adam,
-            "normalized": cold,
-            "from files": warm,
+            "adam": adapted("adam", n_adam),
+            "normalized": adapted("normalized", n_tests),
+            "from files": files,
+            "one layer": adapted("one layer", n_tests),
         }
         seconds = time_in_turns(variants, repeats=repeats)
+    if n_recorded["from files"]:
+        raise RuntimeError("the gradients do not fit in the folder")
     return {
         "variants": summary(seconds, "plain"),
         "sentences": n_tests,
         "adam_sentences": n_adam,
         "source_sentences": len(model.datastore.source) if model.datastore else 0,
-        "recorded_per_sentence": n_recorded[-1] / n_tests,
+        "recorded_per_sentence": {
+            way: n / (n_adam if way == "adam" else n_tests) for way, n in n_recorded.items()
+        },
     }
 
 
@@ -70,7 +77,7 @@ def growth(*, repeats: int, n_tests: int, source_sizes: Sequence[int]) -> dict[s
     sentences = foreign_sentences(n_tests)
     results: dict[str, Any] = {}
     for n_source in source_sizes:
-        normalized = _adapting(_with_source(model, n_source), "normalized")
+        normalized = _adapting(_with_source(model, n_source), WAYS["normalized"])
         n_recorded: list[int] = []
 
         def adapted(_repeat: int, parts: ModelParts = normalized) -> int:
@@ -100,8 +107,8 @@ def foreign_sentences(n: int) -> list[Sentence]:
     return sentences[:n]
 
 
-def _adapting(model: ModelParts, optimizer: str, **run: object) -> ModelParts:
-    groups = {"adaptation": {"optimizer": optimizer}, "run": run}
+def _adapting(model: ModelParts, adaptation: Mapping[str, object], **run: object) -> ModelParts:
+    groups = {"adaptation": adaptation, "run": run}
     return replace(model, settings=settings_with(model.settings, groups))
 
 

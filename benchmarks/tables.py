@@ -28,6 +28,7 @@ WAY_NAMES = {
     "adam": "adapted, Adam",
     "normalized": "adapted, normalized steps",
     "from files": "adapted, normalized steps, gradients in files",
+    "one layer": "adapted, normalized steps, topmost layer",
 }
 GROWTH_NAMES = {
     "neighbors": "neighbors (K)",
@@ -167,9 +168,12 @@ def _end_to_end(by_size: Mapping[str, Any]) -> Iterable[str]:
     for size, result in by_size.items():
         yield (
             f"{SIZE_NAMES[size]}: {result['sentences']:,} sentences ({result['adam_sentences']:,} "
-            f"with Adam), a source of {result['source_sentences']:,}; "
-            f"{result['recorded_per_sentence']:.2f} source sentences were recorded for each, in "
-            f"the fourth way none. The bundled encoder makes the sentence vectors."
+            f"with Adam), a source of {result['source_sentences']:,}. The bundled encoder makes "
+            f"the sentence vectors. Source sentences that were recorded for each: "
+            + ", ".join(
+                f"{n:.2f} ({WAY_NAMES[way]})" for way, n in result["recorded_per_sentence"].items()
+            )
+            + "."
         )
 
 

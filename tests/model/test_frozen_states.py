@@ -66,6 +66,14 @@ def test_frozen_layers_compute_only_what_is_not_known(encoders):
         assert calls == [7]
 
 
+def test_memory_is_bounded(encoders):
+    tagger, sentence_encoder = trained_tagger(encoders["bert"])
+    windows = [example.windows for example in tagger.inputs(tiny.corpus(6, seed=1))]
+    states = FrozenStates(2, max_bytes=1)
+    sentence_encoder.vectors_of_windows(windows, frozen_states=states)
+    assert len(states) == 0
+
+
 def test_the_network_is_as_before_when_the_block_raises(encoders):
     tagger, sentence_encoder = trained_tagger(encoders["bert"])
     examples = tagger.inputs(tiny.corpus(4, seed=1))

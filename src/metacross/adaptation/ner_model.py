@@ -192,7 +192,7 @@ class NerModel:
         sentences: Iterable[Sentence | str | Sequence[str]],
         *,
         adapt: bool | None = None,
-        chunk_size: int = 512,
+        chunk_size: int = 1_024,
         progress: Progress = lambda _n_done: None,
     ) -> Iterator[SentencePrediction]:
         """Find the entities of any number of sentences, in order and in constant memory.

@@ -73,7 +73,7 @@ def predict_command(
     if first is None:
         raise DataError(f"{file}: expected sentences, found none")
     ner_model = load_model(model, device=device, engine=engine, overrides=set_)
-    chunk_size = 512 if file != "-" else 1 if sys.stdin.isatty() else 64  # a pipe may be slow
+    chunk_size = 1_024 if file != "-" else 1 if sys.stdin.isatty() else 64  # a pipe may be slow
     stream = chain([first], sentences)
     predictions = ner_model.predict_stream(stream, adapt=adapt, chunk_size=chunk_size)
     _write(predictions, to, output, model_name(model))

@@ -13,17 +13,21 @@ from torch import Tensor, nn
 from metacross.model.encoder import layers_of
 from metacross.model.frozen_cache import PieceIds
 
+_MAX_BYTES = 64 * 2**20
+
 
 class FrozenStates:
     """The outputs of frozen layers for windows of pieces, collected while a network reads them.
 
     A tagger and its encoder from before training have the same frozen layers. What these give is
-    computed once for both; several threads can use it. Families whose layers return more than
-    states are left alone.
+    computed once for both, within a memory bound; several threads can use it. Families whose layers
+    return more than states are left alone.
     """
 
-    def __init__(self, n_layers: int) -> None:
+    def __init__(self, n_layers: int, *, max_bytes: int = _MAX_BYTES) -> None:
         self._n_layers = n_layers
+        self._max_bytes = max_bytes
+        self._n_bytes = 0
         self._states: dict[PieceIds, Tensor] = {}
         self._in_thread = threading.local()
         self._empty_parts: list[None] | None = None  # after the states, in a tuple; None: no tuple
@@ -43,7 +47,9 @@ class FrozenStates:
 
         def after(_layer: nn.Module, _inputs: object, output: Any) -> None:  # noqa: ANN401
             states, *others = output if isinstance(output, tuple) else (output,)
-            if all(part is None for part in others) and len(states) == len(rows):
+            is_known = all(part is None for part in others) and len(states) == len(rows)
+            if is_known and self._n_bytes + states.nbytes <= self._max_bytes:
+                self._n_bytes += states.nbytes
                 self._empty_parts = others if isinstance(output, tuple) else None
                 self._states.update(
                     (row, state[: len(row)]) for row, state in zip(rows, states, strict=True)
