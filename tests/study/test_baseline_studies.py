@@ -1,7 +1,11 @@
 """Baselines as systems of a study: planned by target, trained with their resources, reported."""
 
 import json
+import random
 import re
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -111,6 +115,29 @@ def test_a_study_with_baselines_runs_resumes_and_reports(baseline_study, tmp_pat
     (output / "results.jsonl").unlink()
     again = run_study(baseline_study, output=output)
     assert [r.counts for r in again.results] == [r.counts for r in study.results]
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_resumes_to_the_same_results(baseline_study, tmp_path):
+    systems = {"base": ["direct"], "mayhew": ["baseline:mayhew"], "tsl": ["baseline:tsl"]}
+    changed(baseline_study, systems=systems, seeds=[1])
+    command = [sys.executable, "-m", "metacross", "experiment", str(baseline_study), "--output"]
+    start = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
+    duration = time.monotonic() - start
+    rng = random.Random()
+    for _ in range(2):
+        child = subprocess.Popen([*command, str(tmp_path / "killed")], stdout=-3, stderr=-3)
+        time.sleep(rng.uniform(0.3, 1.0) * duration)
+        child.kill()
+        child.wait()
+    subprocess.run([*command, str(tmp_path / "killed")], check=True, capture_output=True)
+    results = {
+        name: {(r.system, r.target): r.counts for r in StudyFolder(tmp_path / name).results()}
+        for name in ("whole", "killed")
+    }
+    assert len(results["whole"]) == 6
+    assert results["killed"] == results["whole"]
 
 
 @pytest.mark.slow

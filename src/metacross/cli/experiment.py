@@ -88,7 +88,7 @@ def experiment_command(
         "dev": dev,
         "targets": _files("--target", target),
         "target_train": _files("--train", train),
-        "resources": _resources(resource),
+        "resources": _resources(resource) or None,
         "seeds": _seeds(seeds),
         "set": set_ or (),
         "quick": quick,
