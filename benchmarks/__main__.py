@@ -61,19 +61,19 @@ def _measure(names: list[str], results: dict[str, Any]) -> None:
 
 PARTS: dict[str, Callable[[], Any]] = {
     "adaptation mini": lambda: adaptation.measure("mini", repeats=7, n_tests=500),
-    "adaptation mbert": lambda: adaptation.measure("mbert", repeats=3, n_tests=500),
+    "adaptation mbert": lambda: adaptation.measure("mbert", repeats=3, n_tests=150),
     "normalized mini": lambda: adaptation.measure_normalized("mini", repeats=7, n_tests=500),
-    "normalized mbert": lambda: adaptation.measure_normalized("mbert", repeats=3, n_tests=256),
+    "normalized mbert": lambda: adaptation.measure_normalized("mbert", repeats=3, n_tests=160),
     "parts mini": lambda: adaptation.measure_parts("mini", repeats=7, n_tests=500),
-    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=2, n_tests=96),
+    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=2, n_tests=64),
     "meta_training mini": lambda: meta_training.measure("mini", repeats=7, n_tasks=32),
     "meta_training mbert": lambda: meta_training.measure("mbert", repeats=3, n_tasks=8),
     "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=2_000, n_adam=500),
-    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=2_000, n_adam=200),
+    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=1_000, n_adam=100),
     "source_growth": lambda: end_to_end.growth(
         repeats=3, n_tests=2_000, source_sizes=(500, 2_000, 8_000)
     ),
-    "growth": lambda: adaptation.growth(repeats=5, n_tests=96),
+    "growth": lambda: adaptation.growth(repeats=3, n_tests=96),
     "retrieval": lambda: {
         str(n): retrieval.measure(n, repeats=3 if n < 10**6 else 1)
         for n in (10_000, 100_000, 1_000_000)

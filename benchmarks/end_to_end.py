@@ -45,11 +45,15 @@ def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, 
 
         return predict
 
+    def plain(repeat: int) -> int:
+        _plain(model, sentences[: n_tests if repeat else _WARM_UP])
+        return n_tests
+
     with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
         files = adapted("from files", n_tests, gradient_folder=folder)
         files(1)  # fills the folder
         variants: dict[str, Callable[[int], int]] = {
-            "plain": lambda _repeat: len(_plain(model, sentences)),
+            "plain": plain,
             "adam": adapted("adam", n_adam),
             "normalized": adapted("normalized", n_tests),
             "from files": files,
