@@ -16,8 +16,10 @@ from metacross.baselines.clustering import (
     unit_length,
 )
 from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
+from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.systems import BASELINES
 from metacross.baselines.train_baseline import train_baseline, training_seconds
+from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.settings import EncoderSettings, load_settings
 from metacross.text.sentence import Corpus
@@ -113,6 +115,20 @@ def test_a_stopped_system_resumes_with_the_stages_it_has(files, encoders, tmp_pa
     whole = trained("tsl", files, encoders)
     for before, after in zip(whole.predict_stream(DEV), resumed.predict_stream(DEV), strict=True):
         np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
+
+
+def test_of_a_long_raw_text_sentences_are_drawn_from_all_of_it(encoders, tmp_path):
+    lines = [f"word{i} in oslo\n" for i in range(200)]
+    (tmp_path / "raw.txt").write_text("".join(lines))
+    settings = load_settings("paper", [*SMALL, "distillation.sentences=40"])
+    files = ResourceFiles(raw_text=str(tmp_path / "raw.txt"))
+    resources = Resources(files, source_language="en", target_language="es")
+    shop = Workshop(SOURCE, SOURCE, DEV, resources, settings, tmp_path / "model")
+    numbers = [int(sentence.words[0].removeprefix("word")) for sentence in shop.raw_text]
+    assert len(numbers) == 40
+    assert numbers == sorted(numbers)
+    assert min(numbers) < 50
+    assert max(numbers) > 150
 
 
 def test_the_time_of_a_shared_model_counts_for_all_that_use_it(files, encoders, tmp_path):

@@ -22,6 +22,7 @@ from metacross.model.model_folder import Datastore
 from metacross.text.sentence import Corpus
 from metacross.training.adversarial import least_telling
 from metacross.training.distillation import SoftSentence
+from metacross.training.train import random_subset
 
 _COMPARED = 1_000  # sentences of raw text whose language is compared with the sources
 
@@ -72,7 +73,8 @@ def _tsl_multi(shop: Workshop) -> NerModel:
         )
     teachers = {language: _teacher(shop, language) for language in languages}
     stores = {language: _datastore(teacher) for language, teacher in teachers.items()}
-    compared = shop.raw_text.sentences[:_COMPARED]
+    n_compared = min(_COMPARED, len(shop.raw_text))
+    compared = random_subset(shop.raw_text, n_compared, shop.settings.run.seed).sentences
     weights = source_weights(
         {language: np.asarray(store.vectors[:]) for language, store in stores.items()},
         stores[languages[0]].sentence_encoder.vectors(compared),

@@ -34,7 +34,7 @@ from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
 from metacross.training.run_folder import corpus_digest, relevant_settings
-from metacross.training.train import fine_tune, train
+from metacross.training.train import fine_tune, random_subset, train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
 _DIRECT = {"run": {"method": "direct"}, "masking": {"ratio": 0.0}, "loss": {"max_weight": 0.0}}
@@ -157,10 +157,12 @@ class Workshop:
 
     @cached_property
     def raw_text(self) -> Corpus:
-        """As much of the raw text as ``distillation.sentences`` allows."""
+        """As much of the raw text as ``distillation.sentences`` allows, drawn from all of it: files
+        are often sorted by where their sentences come from.
+        """
         raw_text = self.resources.raw_text
-        n_sentences = self.settings.distillation.sentences
-        return replace(raw_text, sentences=raw_text.sentences[:n_sentences])
+        n_sentences = min(self.settings.distillation.sentences, len(raw_text))
+        return random_subset(raw_text, n_sentences, self.settings.run.seed)
 
     @cached_property
     def translated(self) -> Corpus:
