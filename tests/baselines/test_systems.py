@@ -22,7 +22,7 @@ from metacross.baselines.train_baseline import train_baseline, training_seconds
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.settings import EncoderSettings, load_settings
-from metacross.text.sentence import Corpus
+from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_vectors import WordVectors
 from metacross.training.callbacks import Callback
 
@@ -271,3 +271,14 @@ def test_agreement_is_counted_word_by_word(trained_folder):
     assert agreed_tags([first, second])[0][0] is None
     assert agreed_tags([first, second])[1] == agreed_tags([first, first])[1]
     assert 0 <= first.entity_rate <= 1
+
+
+def test_co_decoding_learns_labeled_target_text_too(files, encoders, tmp_path):
+    target = Corpus((Sentence(("zork", "saw", "zork"), (Span(0, 1, "PER"), Span(2, 3, "PER"))),) * 9)
+    trained("ni", files, encoders, output=tmp_path / "a")
+    trained("ni", files, encoders, output=tmp_path / "b", target_train=target)
+    attributes = [
+        json.loads((tmp_path / name / "0" / "crf.json").read_text())["attributes"] for name in "ab"
+    ]
+    assert "word[0]=zork" not in attributes[0]
+    assert "word[0]=zork" in attributes[1]

@@ -217,3 +217,32 @@ def test_a_system_that_needs_labeled_target_text_is_trained_for_each_fraction(
     assert "| yang | after Yang 2017" in (tmp_path / "out" / "report.md").read_text()
     again = run_study(baseline_study, output=tmp_path / "out")
     assert len(again.results) == len(study.results)
+
+
+def test_a_system_has_the_resources_that_it_uses_and_no_others(baseline_study):
+    systems = {name: [f"baseline:{name}"] for name in ("crf", "mayhew", "tsl")}
+    changed(baseline_study, systems={"base": ["direct"], **systems})
+    given = {
+        p.system_run.system: set(p.system_run.resources.given())
+        for p in plan_study(baseline_study).results
+    }
+    assert given == {
+        "base": set(),
+        "crf": set(),
+        "mayhew": {"lexicon", "raw_text"},
+        "tsl": {"raw_text"},
+    }
+
+
+@pytest.mark.slow
+def test_without_a_zero_shot_fraction_no_model_without_target_text_is_trained(
+    baseline_study, corpora, tmp_path
+):
+    systems = {"base": ["direct"], "mayhew": ["baseline:mayhew"], "knn": ["baseline:knn"]}
+    low_resource(baseline_study, corpora, fractions=[0.2, 0.5], systems=systems)
+    study = run_study(baseline_study, output=tmp_path / "out")
+    runs = tmp_path / "out" / "runs"
+    trained = {path.name for path in (runs / "mayhew_LOC-PER_es_seed-1").iterdir()}
+    assert trained == {"es-20-seed-1", "es-50-seed-1"}
+    assert len([path for path in (runs / "shared").iterdir() if path.is_dir()]) == 1
+    assert {r.training.folder for r in study.results if r.system == "mayhew"} == trained

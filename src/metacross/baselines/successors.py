@@ -178,8 +178,8 @@ def one_hot(tag_ids: Sequence[int], n_tags: int) -> NDArray[np.float32]:
 
 
 def _knn(shop: Workshop) -> NerModel:
-    corpora = [shop.source, *([] if shop.target_train is None else [shop.target_train])]
-    model = NearestWordsModel.of(shop.direct_on_source(), merged(*corpora), shop.settings)
+    corpus = merged(shop.source, *shop.target_texts)
+    model = NearestWordsModel.of(shop.direct_on_source(), corpus, shop.settings)
     model.save(shop.folder)
     return model
 

@@ -70,8 +70,9 @@ def _ni_projection(shop: Workshop) -> NerModel:
 
 def _ni(shop: Workshop) -> NerModel:
     labeler = shop.crf([shop.plain_source], shop.stage("source"))
-    projected = shop.crf([shop.projected(labeler)], shop.stage("projected"))
-    if shop.resources.has("vectors") and shop.resources.has("source_vectors"):
+    corpora = [shop.projected(labeler), *shop.target_texts]
+    projected = shop.crf(corpora, shop.stage("projected"))
+    if all(map(shop.resources.has, ("vectors", "source_vectors", "lexicon"))):
         vectors = _shared_vectors(shop)
         other = shop.bilstm_crf(shop.source, shop.dev, vectors, shop.stage("representations"))
     else:
@@ -129,7 +130,8 @@ def _tsai(shop: Workshop) -> NerModel:
 
 
 def _crf(shop: Workshop) -> NerModel:
-    return shop.crf([shop.source], shop.folder, WordFeatures(words=False))
+    features = WordFeatures(words=False, affixes=shop.settings.crf.affixes)
+    return shop.crf([shop.source], shop.folder, features)
 
 
 def _xie(shop: Workshop) -> NerModel:
@@ -188,9 +190,9 @@ _SYSTEMS = (
         name="ni",
         cites="Ni et al. 2017",
         needs=("parallel",),
-        uses=("alignments", "lexicon", "vectors", "source_vectors"),
+        uses=("alignments", "lexicon", "vectors", "source_vectors", "target_train"),
         made_of="after Ni 2017: projection, co-decoded with a tagger on shared representations "
-        "(mapped vectors if given, else the encoder: no map was learned)",
+        "(vectors mapped by a lexicon if given, else the encoder: no map was learned)",
         fit=_ni,
         published=(("es", 65.10), ("nl", 65.40), ("de", 58.50)),
     ),

@@ -240,22 +240,26 @@ class Workshop:
 
         def make() -> NerModel:
             settings = self._settings_of_words()
+            text = merged(corpus, *self._target_train(folder))
             tagger = BilstmCrf.new(
                 vectors,
-                corpus,
+                text,
                 TagSet(self.labels),
                 settings.bilstm_crf,
                 seed=settings.run.seed,
             )
-            text = merged(corpus, *self._target_train(folder))
             return train_bilstm_crf(tagger, text, dev, settings, folder, self.callbacks)
 
         return self._made(folder, make)
 
+    @property
+    def target_texts(self) -> list[Corpus]:
+        """The labeled target text, if there is some."""
+        return [] if self.target_train is None else [self.target_train]
+
     def _target_train(self, folder: Path) -> list[Corpus]:
         """The labeled target text, for the finished model only."""
-        has_text = self.target_train is not None and folder == self.folder
-        return [self.target_train] if has_text and self.target_train is not None else []
+        return self.target_texts if folder == self.folder else []
 
     def _settings_of_words(self) -> Settings:
         return settings_with(self.settings, {"encoder": {"name": "none"}})
