@@ -246,3 +246,22 @@ def test_without_a_zero_shot_fraction_no_model_without_target_text_is_trained(
     assert trained == {"es-20-seed-1", "es-50-seed-1"}
     assert len([path for path in (runs / "shared").iterdir() if path.is_dir()]) == 1
     assert {r.training.folder for r in study.results if r.system == "mayhew"} == trained
+
+
+@pytest.mark.slow
+def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
+    baseline_study, tmp_path
+):
+    names = ["tsl", "tsl-ours", "ours-translated", "tsl-ours-translated", "data-transfer"]
+    systems = {name: [f"baseline:{name}"] for name in [*names, "unitrans"]}
+    changed(baseline_study, systems={"base": ["direct"], "ours": [], **systems}, seeds=[1])
+    values = json.loads(baseline_study.read_text())
+    values["data"]["targets"].pop("de"), values["data"]["resources"].pop("de")
+    changed(baseline_study, data=values["data"])
+    together = run_study(baseline_study, output=tmp_path / "out")
+    shared = [path.name for path in (tmp_path / "out/runs/shared").iterdir() if path.is_dir()]
+    assert sorted(name.split("_")[0] for name in shared) == ["direct", "meta"]  # on translated text
+    for name in systems:
+        changed(baseline_study, systems={name: systems[name]})
+        alone = run_study(baseline_study, output=tmp_path / name)
+        assert alone.results[0].counts == together.grid.at(0.0, name, "aa")[1].counts

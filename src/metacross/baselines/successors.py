@@ -40,8 +40,7 @@ def _tsl_ours(shop: Workshop) -> NerModel:
 
 
 def _tsl_ours_translated(shop: Workshop) -> NerModel:
-    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
-    teacher = shop.meta(corpus, dev, shop.stage("teacher"))
+    teacher = shop.meta_on_both(shop.stage("teacher"))
     return _taught_by(shop, teacher)
 
 
@@ -52,7 +51,7 @@ def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
 
 def _unitrans(shop: Workshop) -> NerModel:
     on_source = shop.direct_on_source()
-    on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
+    on_translated = shop.direct_on_translated(shop.stage("translated"))
     on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
     teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
     agreed = agreed_tags(teachers)

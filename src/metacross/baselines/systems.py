@@ -47,7 +47,7 @@ def _mayhew(shop: Workshop) -> NerModel:
 
 
 def _data_transfer(shop: Workshop) -> NerModel:
-    return shop.direct(shop.translated, shop.translated_dev, shop.folder)
+    return shop.direct_on_translated(shop.folder)
 
 
 def _both_corpora_direct(shop: Workshop) -> NerModel:
@@ -56,8 +56,7 @@ def _both_corpora_direct(shop: Workshop) -> NerModel:
 
 
 def _ours_translated(shop: Workshop) -> NerModel:
-    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
-    return shop.meta(corpus, dev, shop.folder)
+    return shop.meta_on_both(shop.folder)
 
 
 # Projection

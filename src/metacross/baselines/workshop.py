@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from metacross.text.word_vectors import WordVectors
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
-from metacross.training.run_folder import corpus_digest, relevant_settings
+from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
 from metacross.training.train import fine_tune, random_subset, train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
@@ -120,8 +120,9 @@ class Workshop:
     there already is loaded, so that a baseline that was stopped resumes.
 
     ``source`` may have the target's capitals (``data.casing``), ``plain_source`` never has.
-    ``shared`` is a folder for models that do not depend on the target, so that baselines of several
-    targets train them once; None: they are stages of this baseline.
+    ``shared`` is a folder for models that several baselines have in common, such as those of the
+    source alone, so that they are trained once; the training runs of a study are beside it. None:
+    they are stages of this baseline.
     ``target_train`` is a little labeled text of the target language, which taggers without an
     encoder learn together with the rest; None: there is none.
     """
@@ -197,25 +198,46 @@ class Workshop:
 
     def direct_on_source(self) -> NerModel:
         """The encoder, trained on the source; the same for all targets."""
-        return self._on_source("direct", self.direct)
+        return self._shared_model(_DIRECT, self.source, self.dev, self.stage("direct"))
 
     def meta_on_source(self) -> NerModel:
         """The encoder, meta-trained on the source; the same for all targets."""
-        return self._on_source("meta", self.meta)
+        return self._shared_model(_META, self.source, self.dev, self.stage("meta"))
 
-    def _on_source(self, method: str, make: Callable[[Corpus, Corpus, Path], NerModel]) -> NerModel:
+    def direct_on_translated(self, folder: Path) -> NerModel:
+        """The encoder, trained on translated text; in ``folder`` if it is not shared."""
+        return self._shared_model(_DIRECT, self.translated, self.translated_dev, folder)
+
+    def meta_on_both(self, folder: Path) -> NerModel:
+        """The encoder, meta-trained on source and translated text, which are one datastore; in
+        ``folder`` if it is not shared.
+        """
+        corpus = merged(self.source, self.translated)
+        return self._shared_model(_META, corpus, merged(self.dev, self.translated_dev), folder)
+
+    def _shared_model(
+        self, method: Mapping[str, Mapping[str, object]], corpus: Corpus, dev: Corpus, folder: Path
+    ) -> NerModel:
+        """A model that other baselines need too: theirs, that of an ordinary system of the study,
+        or a new one. The model of a baseline itself is copied to its folder.
+        """
+        settings = self._settings_of(method)
         if self.shared is None:
-            return make(self.source, self.dev, self.stage(method))
-        recipe = json.dumps(relevant_settings(self.settings), sort_keys=True)
-        inputs = f"{recipe} {corpus_digest(self.source)} {corpus_digest(self.dev)}"
-        name = f"{method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+            return self._train(corpus, dev, settings, folder)
+        digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
+        inputs = json.dumps([relevant_settings(settings), settings.encoder.name, digests])
+        name = f"{settings.run.method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
         self.shared.mkdir(parents=True, exist_ok=True)
         with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
-            was_trained = is_model_folder(self.shared / name)
-            model = make(self.source, self.dev, self.shared / name)
+            same = finished_training(self.shared.parent, settings, digests)
+            place = same or self.shared / name
+            was_trained = is_model_folder(place)
+            model = self._train(corpus, dev, settings, place)
             seconds = model.parts.facts.seconds if model.parts.facts else None
             self.shared_seconds.setdefault(name, (seconds or 0.0) if was_trained else 0.0)
-            return model
+        if folder == self.folder:
+            model.save(folder)
+        return model
 
     def crf(
         self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
@@ -269,15 +291,17 @@ class Workshop:
 
     def direct(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
         """The encoder with a linear layer, trained directly."""
-        settings = settings_with(self.settings, _DIRECT)
-        return self._train(corpus, dev, settings, folder)
+        return self._train(corpus, dev, self._settings_of(_DIRECT), folder)
 
     def meta(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
         """The encoder, meta-trained; its datastore is the corpus."""
-        return self._train(corpus, dev, settings_with(self.settings, _META), folder)
+        return self._train(corpus, dev, self._settings_of(_META), folder)
+
+    def _settings_of(self, method: Mapping[str, Mapping[str, object]]) -> Settings:
+        settings = settings_with(self.settings, method)
+        return settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
 
     def _train(self, corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> NerModel:
-        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
         return train(corpus, dev=dev, recipe=settings, output=folder, callbacks=self.callbacks)
 
     def trained_further(self, model: NerModel, corpus: Corpus, folder: Path) -> NerModel:
@@ -296,8 +320,7 @@ class Workshop:
 
     def adversarial(self, folder: Path) -> AdversarialModel:
         """The encoder, trained on the source against a discriminator of the languages."""
-        settings = settings_with(self.settings, _DIRECT)
-        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})
+        settings = self._settings_of(_DIRECT)
         return train_adversarial(self.source, self.raw_text, settings, folder, self.callbacks)
 
     def student(
