@@ -282,3 +282,15 @@ def test_co_decoding_learns_labeled_target_text_too(files, encoders, tmp_path):
     ]
     assert "word[0]=zork" not in attributes[0]
     assert "word[0]=zork" in attributes[1]
+
+
+def test_vectors_of_one_language_make_no_lexicon_and_this_is_told_at_once(encoders, tmp_path):
+    (tmp_path / "es.vec").write_text("casa 1 2\n")
+    with pytest.raises(SettingsError, match=r"give --lexicon FILE or --source-vectors FILE"):
+        trained("data-transfer", {"vectors": str(tmp_path / "es.vec")}, encoders)
+
+
+def test_labels_of_target_text_that_the_source_does_not_have_are_refused(encoders):
+    other = DEV.relabeled({"LOC": "GPE"})
+    with pytest.raises(DataError, match=r"source's labels LOC, PER, found GPE too"):
+        trained("crf", {}, encoders, target_train=other)

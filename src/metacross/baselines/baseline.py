@@ -12,6 +12,8 @@ from metacross.errors import SettingsError
 
 TARGET_TRAIN = "target_train"
 """The labeled target text among the needs of a system."""
+LEXICON = "lexicon or vectors"
+"""A lexicon among the needs of a system; word vectors of both languages make one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ class Baseline:
         nothing is missing.
         """
         given = {*files.given(), *([TARGET_TRAIN] if has_target_train else [])}
-        choices = (need.split(" or ") for need in self.needs)
+        choices = [need.split(" or ") for need in self.needs]
+        if LEXICON in self.needs and "vectors" in given:  # a lexicon is made of two languages'
+            choices.append(["lexicon", "source_vectors"])
         return next((names for names in choices if not given & set(names)), None)
 
     def check(self, resources: Resources, *, has_target_train: bool) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metacross.adaptation.nearest_words import NearestWordsModel
 from metacross.adaptation.ner_model import NerModel
-from metacross.baselines.baseline import Baseline
+from metacross.baselines.baseline import LEXICON, Baseline
 from metacross.baselines.label_consistency import word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_label
 from metacross.baselines.source_similarity import source_weights
@@ -214,7 +214,7 @@ SUCCESSORS = (
     Baseline(
         name="tsl-ours-translated",
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="TSL with ours-translated as teacher",
         fit=_tsl_ours_translated,
@@ -222,7 +222,7 @@ SUCCESSORS = (
     Baseline(
         name="unitrans",
         cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
         "one, hard labels where all agree",
@@ -242,7 +242,7 @@ SUCCESSORS = (
     Baseline(
         name="colada",
         cites="Ma et al. 2023",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="after CoLaDa, two rounds, lexicon translation: models on translated and raw text "
         "label for each other, words weighted by the labels of similar words",

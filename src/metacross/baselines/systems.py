@@ -8,7 +8,7 @@ import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
-from metacross.baselines.baseline import Baseline
+from metacross.baselines.baseline import LEXICON, Baseline
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -208,7 +208,7 @@ _SYSTEMS = (
     Baseline(
         name="xie",
         cites="Xie et al. 2018",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
         made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
         "(given, else of the encoder)",
@@ -236,7 +236,7 @@ _SYSTEMS = (
     Baseline(
         name="data-transfer",
         cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="data transfer: the encoder, trained on lexicon-translated text",
         fit=_data_transfer,
@@ -244,7 +244,7 @@ _SYSTEMS = (
     Baseline(
         name="direct-translated",
         cites="-",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, trained on the source and on lexicon-translated text",
         fit=_both_corpora_direct,
@@ -252,7 +252,7 @@ _SYSTEMS = (
     Baseline(
         name="ours-translated",
         cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
         "adapting",
