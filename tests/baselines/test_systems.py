@@ -19,6 +19,7 @@ from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
 from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.systems import BASELINES
 from metacross.baselines.train_baseline import train_baseline, training_seconds
+from metacross.baselines.translation import Translator
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.settings import EncoderSettings, load_settings
@@ -294,3 +295,23 @@ def test_labels_of_target_text_that_the_source_does_not_have_are_refused(encoder
     other = DEV.relabeled({"LOC": "GPE"})
     with pytest.raises(DataError, match=r"source's labels LOC, PER, found GPE too"):
         trained("crf", {}, encoders, target_train=other)
+
+
+def test_a_translation_is_made_once_for_all_that_share_it(files, encoders, tmp_path, monkeypatch):
+    translated = []
+    original = Translator.translated
+
+    def counted(self, corpus):
+        translated.append(corpus.name)
+        return original(self, corpus)
+
+    monkeypatch.setattr(Translator, "translated", counted)
+    shops = []
+    for name, shared in [("a", tmp_path), ("b", tmp_path), ("c", None)]:
+        resources = Resources(ResourceFiles(**files), source_language="en", target_language="es")
+        settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+        shop = Workshop(SOURCE, SOURCE, DEV, resources, settings, tmp_path / name, shared=shared)
+        shops.append([*shop.translated, *shop.translated_dev])
+    assert len(translated) == 4  # source and dev: once shared, once alone
+    words = [[(s.words, s.spans, s.language) for s in sentences] for sentences in shops]
+    assert words[0] == words[1] == words[2]

@@ -49,9 +49,7 @@ class Baseline:
     def used(self, files: ResourceFiles) -> ResourceFiles:
         """The files that it needs or uses, of those that were given."""
         names = {name for need in (*self.needs, *self.uses) for name in need.split(" or ")}
-        return files.model_copy(
-            update={name: None for name in files.given() if name not in names}
-        )
+        return files.model_copy(update={name: None for name in files.given() if name not in names})
 
     def missing(self, files: ResourceFiles, *, has_target_train: bool) -> list[str] | None:
         """The first need that no file was given for: resources of which one would do; None if

@@ -8,28 +8,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from filelock import FileLock
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.word_model import WordModel
-from metacross.baselines.encoder_alignment import EncoderAligner
-from metacross.baselines.lexicon_induction import induced_lexicon
-from metacross.baselines.projection import ProjectedCorpus, project
+from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
-from metacross.baselines.resources import Resources
-from metacross.baselines.translation import Translator
-from metacross.baselines.word_alignment import align, learned_lexicon
+from metacross.baselines.resources import MAKING, Resources
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.linear_crf import train_linear_crf
 from metacross.model.model_folder import is_model_folder
 from metacross.model.word_features import WordFeatures
 from metacross.settings import Settings, settings_with
-from metacross.text.lexicon import Lexicon
-from metacross.text.parallel_text import Links
+from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
+from metacross.text.writing import write_corpus
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
@@ -37,79 +34,19 @@ from metacross.training.run_folder import corpus_digest, finished_training, rele
 from metacross.training.train import fine_tune, random_subset, train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
-_DIRECT = {"run": {"method": "direct"}, "masking": {"ratio": 0.0}, "loss": {"max_weight": 0.0}}
-_META = {"run": {"method": "meta"}}
+_Changes: TypeAlias = Mapping[str, Mapping[str, object]]
+_DIRECT: _Changes = {
+    "run": {"method": "direct"},
+    "masking": {"ratio": 0.0},
+    "loss": {"max_weight": 0.0},
+}
+_META: _Changes = {"run": {"method": "meta"}}
 
 
 def merged(*corpora: Corpus) -> Corpus:
     """The sentences of several corpora, one corpus after another."""
     sentences = tuple(sentence for corpus in corpora for sentence in corpus)
     return Corpus(sentences, source=" + ".join(corpus.name for corpus in corpora))
-
-
-@dataclass(frozen=True)
-class MakerParts:
-    """What corpora are made with: links, lexicons, a translator."""
-
-    resources: Resources
-    settings: Settings
-
-    @cached_property
-    def links(self) -> list[Links]:
-        """The links of the parallel text, as given or made by ``projection.aligner``."""
-        resources, settings = self.resources, self.settings
-        if resources.given_links is not None:
-            return resources.given_links
-        if settings.projection.aligner == "encoder":
-            aligner = EncoderAligner(
-                settings.encoder,
-                layers=settings.projection.encoder_layers,
-                device=settings.run.device,
-            )
-            return aligner.align(resources.pairs)
-        lexicon = resources.lexicon if resources.has("lexicon") else None
-        return align(resources.pairs, lexicon=lexicon)
-
-    @cached_property
-    def gaps(self) -> Lexicon | None:
-        """A lexicon learned from the parallel text; None if there is none."""
-        if not self.resources.has("parallel"):
-            return None
-        return learned_lexicon(self.resources.pairs, self.links)
-
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        """The lexicon, as given or made of word vectors of both languages."""
-        resources = self.resources
-        if resources.has("lexicon") or not resources.has("vectors"):
-            return resources.lexicon
-        return induced_lexicon(resources.source_vectors, resources.vectors)
-
-    @cached_property
-    def translator(self) -> Translator:
-        """Translates with a lexicon and, where given, raw and parallel text."""
-        resources = self.resources
-        return Translator(
-            self.lexicon,
-            self.settings.translation,
-            language=resources.target_language,
-            raw_text=resources.raw_text if resources.has("raw_text") else None,
-            gaps=self.gaps,
-        )
-
-    def projected(self, model: NerModel) -> ProjectedCorpus:
-        """The target side of the parallel text with the entities that a model finds in the source
-        side, filtered.
-        """
-        pairs = self.resources.pairs
-        stream = model.predict_stream([pair.source for pair in pairs])
-        return project(
-            [prediction.labeled for prediction in stream],
-            [pair.target for pair in pairs],
-            self.links,
-            self.settings.projection,
-            source_language=self.resources.source_language,
-        )
 
 
 @dataclass(frozen=True)
@@ -168,12 +105,33 @@ class Workshop:
     @cached_property
     def translated(self) -> Corpus:
         """The source corpus, translated by the lexicon."""
-        return self.makers.translator.translated(self.plain_source).corpus
+        return self._translation(self.plain_source)
 
     @cached_property
     def translated_dev(self) -> Corpus:
         """The dev corpus, translated by the lexicon."""
-        return self.makers.translator.translated(self.dev).corpus
+        return self._translation(self.dev)
+
+    def _translation(self, corpus: Corpus) -> Corpus:
+        """A corpus, translated by the lexicon; kept in a file for other baselines if there is a
+        place for what they have in common.
+        """
+        if self.shared is None:
+            return self.makers.translator.translated(corpus).corpus
+        settings = self.settings.model_dump(mode="json", include={"translation", "projection"})
+        languages = [self.resources.source_language, self.language]
+        inputs = [
+            corpus_digest(corpus),
+            self.resources.files.digests(MAKING),
+            [settings, languages, self.settings.encoder.name],
+        ]
+        name = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+        path = self.shared / f"translated_{name}.jsonl"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):  # another process may be translating
+            if not path.exists():
+                write_corpus(self.makers.translator.translated(corpus).corpus, path)
+        return read_corpus(path, language=self.language)
 
     def projected(self, model: NerModel) -> Corpus:
         """The target side of the parallel text with the entities that a model finds in the source
@@ -216,7 +174,7 @@ class Workshop:
         return self._shared_model(_META, corpus, merged(self.dev, self.translated_dev), folder)
 
     def _shared_model(
-        self, method: Mapping[str, Mapping[str, object]], corpus: Corpus, dev: Corpus, folder: Path
+        self, method: _Changes, corpus: Corpus, dev: Corpus, folder: Path
     ) -> NerModel:
         """A model that other baselines need too: theirs, that of an ordinary system of the study,
         or a new one. The model of a baseline itself is copied to its folder.
@@ -297,7 +255,7 @@ class Workshop:
         """The encoder, meta-trained; its datastore is the corpus."""
         return self._train(corpus, dev, self._settings_of(_META), folder)
 
-    def _settings_of(self, method: Mapping[str, Mapping[str, object]]) -> Settings:
+    def _settings_of(self, method: _Changes) -> Settings:
         settings = settings_with(self.settings, method)
         return settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
 
