@@ -17,7 +17,7 @@ from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_splitting import split_text
 
 _MIN_COVERAGE = 0.3  # of the source's words; less means a lexicon of other languages
-_MIN_KNOWN = 0.4  # of translated words in the raw text; less means a lexicon to another language
+_MIN_KNOWN = 0.5  # of translated words in the raw text; less means a lexicon to another language
 _ENOUGH_RAW_TEXT = 20_000  # words; in less of it many words are missing
 _SMALLEST = 1e-7  # added to probabilities before the logarithm
 _ENDINGS = ("s", "es", "ed", "d", "ing")
