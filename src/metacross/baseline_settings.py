@@ -53,7 +53,7 @@ class DistillationSettings(SettingsGroup):
     """A student that learns a teacher's probabilities on raw target text (baselines)."""
 
     sentences: int = Field(
-        10_000, ge=1, description="most sentences of raw text; the first ones are taken"
+        10_000, ge=1, description="most sentences of raw text; more are left out at random"
     )
     epochs: int = Field(3, ge=1, description="passes over the raw text")
     batch_size: int = Field(32, ge=1, description="sentences in a mini-batch")

@@ -16,11 +16,14 @@ from metacross.baselines.clustering import (
     unit_length,
 )
 from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
+from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.systems import BASELINES
 from metacross.baselines.train_baseline import train_baseline, training_seconds
+from metacross.baselines.translation import Translator
+from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.settings import EncoderSettings, load_settings
-from metacross.text.sentence import Corpus
+from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_vectors import WordVectors
 from metacross.training.callbacks import Callback
 
@@ -113,6 +116,20 @@ def test_a_stopped_system_resumes_with_the_stages_it_has(files, encoders, tmp_pa
     whole = trained("tsl", files, encoders)
     for before, after in zip(whole.predict_stream(DEV), resumed.predict_stream(DEV), strict=True):
         np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
+
+
+def test_of_a_long_raw_text_sentences_are_drawn_from_all_of_it(encoders, tmp_path):
+    lines = [f"word{i} in oslo\n" for i in range(200)]
+    (tmp_path / "raw.txt").write_text("".join(lines))
+    settings = load_settings("paper", [*SMALL, "distillation.sentences=40"])
+    files = ResourceFiles(raw_text=str(tmp_path / "raw.txt"))
+    resources = Resources(files, source_language="en", target_language="es")
+    shop = Workshop(SOURCE, SOURCE, DEV, resources, settings, tmp_path / "model")
+    numbers = [int(sentence.words[0].removeprefix("word")) for sentence in shop.raw_text]
+    assert len(numbers) == 40
+    assert numbers == sorted(numbers)
+    assert min(numbers) < 50
+    assert max(numbers) > 150
 
 
 def test_the_time_of_a_shared_model_counts_for_all_that_use_it(files, encoders, tmp_path):
@@ -255,3 +272,46 @@ def test_agreement_is_counted_word_by_word(trained_folder):
     assert agreed_tags([first, second])[0][0] is None
     assert agreed_tags([first, second])[1] == agreed_tags([first, first])[1]
     assert 0 <= first.entity_rate <= 1
+
+
+def test_co_decoding_learns_labeled_target_text_too(files, encoders, tmp_path):
+    target = Corpus((Sentence(("zork", "saw", "rain"), (Span(0, 1, "PER"),)),) * 9)
+    trained("ni", files, encoders, output=tmp_path / "a")
+    trained("ni", files, encoders, output=tmp_path / "b", target_train=target)
+    attributes = [
+        json.loads((tmp_path / name / "0" / "crf.json").read_text())["attributes"] for name in "ab"
+    ]
+    assert "word[0]=zork" not in attributes[0]
+    assert "word[0]=zork" in attributes[1]
+
+
+def test_vectors_of_one_language_make_no_lexicon_and_this_is_told_at_once(encoders, tmp_path):
+    (tmp_path / "es.vec").write_text("casa 1 2\n")
+    with pytest.raises(SettingsError, match=r"give --lexicon FILE or --source-vectors FILE"):
+        trained("data-transfer", {"vectors": str(tmp_path / "es.vec")}, encoders)
+
+
+def test_labels_of_target_text_that_the_source_does_not_have_are_refused(encoders):
+    other = DEV.relabeled({"LOC": "GPE"})
+    with pytest.raises(DataError, match=r"source's labels LOC, PER, found GPE too"):
+        trained("crf", {}, encoders, target_train=other)
+
+
+def test_a_translation_is_made_once_for_all_that_share_it(files, encoders, tmp_path, monkeypatch):
+    translated = []
+    original = Translator.translated
+
+    def counted(self, corpus):
+        translated.append(corpus.name)
+        return original(self, corpus)
+
+    monkeypatch.setattr(Translator, "translated", counted)
+    shops = []
+    for name, shared in [("a", tmp_path), ("b", tmp_path), ("c", None)]:
+        resources = Resources(ResourceFiles(**files), source_language="en", target_language="es")
+        settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+        shop = Workshop(SOURCE, SOURCE, DEV, resources, settings, tmp_path / name, shared=shared)
+        shops.append([*shop.translated, *shop.translated_dev])
+    assert len(translated) == 4  # source and dev: once shared, once alone
+    words = [[(s.words, s.spans, s.language) for s in sentences] for sentences in shops]
+    assert words[0] == words[1] == words[2]

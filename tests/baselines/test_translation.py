@@ -125,6 +125,16 @@ def test_a_lexicon_of_other_languages_is_refused():
         translated(sentence, reverse)
 
 
+def test_a_lexicon_to_another_language_than_that_of_the_raw_text_is_refused():
+    dutch = Lexicon.of([("the", "het", 1), ("house", "huis", 1)], "en-nl.tsv")
+    sentence = Sentence(("the", "house", "the", "house"), ())
+    assert translated(sentence, dutch, raw_text=RAW).words[:2] == ("het", "huis")  # too little text
+    much = Corpus(RAW.sentences * 3_000)
+    with pytest.raises(DataError, match=r"en-nl.tsv: expected translations to .* es, found 0 %"):
+        translated(sentence, dutch, raw_text=much)
+    assert translated(sentence, raw_text=much).words[1] == "casa"
+
+
 def test_bigrams_are_preferred_and_probabilities_sum_to_one():
     model = BigramModel(RAW)
     assert model.log_probability("casa", "la") > model.log_probability("casa", "el")

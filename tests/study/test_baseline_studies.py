@@ -217,3 +217,53 @@ def test_a_system_that_needs_labeled_target_text_is_trained_for_each_fraction(
     assert "| yang | after Yang 2017" in (tmp_path / "out" / "report.md").read_text()
     again = run_study(baseline_study, output=tmp_path / "out")
     assert len(again.results) == len(study.results)
+
+
+def test_a_system_has_the_resources_that_it_uses_and_no_others(baseline_study):
+    systems = {name: [f"baseline:{name}"] for name in ("crf", "mayhew", "tsl")}
+    changed(baseline_study, systems={"base": ["direct"], **systems})
+    given = {
+        p.system_run.system: set(p.system_run.resources.given())
+        for p in plan_study(baseline_study).results
+    }
+    assert given == {
+        "base": set(),
+        "crf": set(),
+        "mayhew": {"lexicon", "raw_text"},
+        "tsl": {"raw_text"},
+    }
+
+
+@pytest.mark.slow
+def test_without_a_zero_shot_fraction_no_model_without_target_text_is_trained(
+    baseline_study, corpora, tmp_path
+):
+    systems = {"base": ["direct"], "mayhew": ["baseline:mayhew"], "knn": ["baseline:knn"]}
+    low_resource(baseline_study, corpora, fractions=[0.2, 0.5], systems=systems)
+    study = run_study(baseline_study, output=tmp_path / "out")
+    runs = tmp_path / "out" / "runs"
+    trained = {path.name for path in (runs / "mayhew_LOC-PER_es_seed-1").iterdir()}
+    assert trained == {"es-20-seed-1", "es-50-seed-1"}
+    assert len([path for path in (runs / "shared").iterdir() if path.is_dir()]) == 1
+    assert {r.training.folder for r in study.results if r.system == "mayhew"} == trained
+
+
+@pytest.mark.slow
+def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
+    baseline_study, tmp_path
+):
+    names = ["tsl", "tsl-ours", "ours-translated", "tsl-ours-translated", "data-transfer"]
+    systems = {name: [f"baseline:{name}"] for name in [*names, "unitrans"]}
+    changed(baseline_study, systems={"base": ["direct"], "ours": [], **systems}, seeds=[1])
+    values = json.loads(baseline_study.read_text())
+    values["data"]["targets"].pop("de"), values["data"]["resources"].pop("de")
+    changed(baseline_study, data=values["data"])
+    together = run_study(baseline_study, output=tmp_path / "out")
+    runs = tmp_path / "out" / "runs"
+    assert len([path for path in (runs / "shared").iterdir() if path.is_dir()]) == 2
+    # base, ours, two on translated text, four students, and one that was trained further
+    assert len(list(runs.rglob("training/run.json"))) == 9
+    for name in systems:
+        changed(baseline_study, systems={name: systems[name]})
+        alone = run_study(baseline_study, output=tmp_path / name)
+        assert alone.results[0].counts == together.grid.at(0.0, name, "aa")[1].counts

@@ -12,6 +12,8 @@ from metacross.errors import SettingsError
 
 TARGET_TRAIN = "target_train"
 """The labeled target text among the needs of a system."""
+LEXICON = "lexicon or vectors"
+"""A lexicon among the needs of a system; word vectors of both languages make one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,19 @@ class Baseline:
         """Whether it learns labeled target text if there is some."""
         return TARGET_TRAIN in (*self.needs, *self.uses)
 
+    def used(self, files: ResourceFiles) -> ResourceFiles:
+        """The files that it needs or uses, of those that were given."""
+        names = {name for need in (*self.needs, *self.uses) for name in need.split(" or ")}
+        return files.model_copy(update={name: None for name in files.given() if name not in names})
+
     def missing(self, files: ResourceFiles, *, has_target_train: bool) -> list[str] | None:
         """The first need that no file was given for: resources of which one would do; None if
         nothing is missing.
         """
         given = {*files.given(), *([TARGET_TRAIN] if has_target_train else [])}
-        choices = (need.split(" or ") for need in self.needs)
+        choices = [need.split(" or ") for need in self.needs]
+        if LEXICON in self.needs and "vectors" in given:  # a lexicon is made of two languages'
+            choices.append(["lexicon", "source_vectors"])
         return next((names for names in choices if not given & set(names)), None)
 
     def check(self, resources: Resources, *, has_target_train: bool) -> None:

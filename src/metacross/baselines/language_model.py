@@ -31,6 +31,11 @@ class BigramModel:
             self._pairs.update(pairwise(words))
         self._total = sum(self._words.values()) + len(self._words) + 1
 
+    @property
+    def n_words(self) -> int:
+        """The number of words that it was made of."""
+        return sum(self._words.values())
+
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._words
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel
+from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.projection import ProjectedCorpus
 from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.translation import TranslatedCorpus
-from metacross.baselines.workshop import MakerParts
 from metacross.settings import Settings, validated
 from metacross.text.sentence import Corpus
 

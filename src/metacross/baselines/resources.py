@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -25,6 +25,9 @@ from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
 from metacross.text.word_clusters import WordClusters, read_clusters
 from metacross.text.word_vectors import WordVectors, read_vectors
+
+MAKING = ("raw_text", "lexicon", "parallel", "alignments", "vectors", "source_vectors")
+"""The resources that corpora are translated with."""
 
 
 class ResourceFiles(SettingsGroup):
@@ -49,10 +52,12 @@ class ResourceFiles(SettingsGroup):
         """The files that were given, by resource."""
         return {name: file for name, file in self.model_dump().items() if file is not None}
 
-    def digests(self) -> dict[str, str]:
-        """Digests of the contents of all files."""
+    def digests(self, names: Collection[str] | None = None) -> dict[str, str]:
+        """Digests of the contents of the files of some resources; None: of all."""
         return {
-            name: ",".join(map(file_digest, _parts(file))) for name, file in self.given().items()
+            name: ",".join(map(file_digest, _parts(file)))
+            for name, file in self.given().items()
+            if names is None or name in names
         }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metacross.adaptation.nearest_words import NearestWordsModel
 from metacross.adaptation.ner_model import NerModel
-from metacross.baselines.baseline import Baseline
+from metacross.baselines.baseline import LEXICON, Baseline
 from metacross.baselines.label_consistency import word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_label
 from metacross.baselines.source_similarity import source_weights
@@ -22,6 +22,7 @@ from metacross.model.model_folder import Datastore
 from metacross.text.sentence import Corpus
 from metacross.training.adversarial import least_telling
 from metacross.training.distillation import SoftSentence
+from metacross.training.train import random_subset
 
 _COMPARED = 1_000  # sentences of raw text whose language is compared with the sources
 
@@ -39,8 +40,7 @@ def _tsl_ours(shop: Workshop) -> NerModel:
 
 
 def _tsl_ours_translated(shop: Workshop) -> NerModel:
-    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
-    teacher = shop.meta(corpus, dev, shop.stage("teacher"))
+    teacher = shop.meta_on_both(shop.stage("teacher"))
     return _taught_by(shop, teacher)
 
 
@@ -51,7 +51,7 @@ def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
 
 def _unitrans(shop: Workshop) -> NerModel:
     on_source = shop.direct_on_source()
-    on_translated = shop.direct(shop.translated, shop.translated_dev, shop.stage("translated"))
+    on_translated = shop.direct_on_translated(shop.stage("translated"))
     on_both = shop.trained_further(on_source, shop.translated, shop.stage("further"))
     teachers = [shop.labeled_by(model) for model in (on_both, on_source, on_translated)]
     agreed = agreed_tags(teachers)
@@ -72,7 +72,8 @@ def _tsl_multi(shop: Workshop) -> NerModel:
         )
     teachers = {language: _teacher(shop, language) for language in languages}
     stores = {language: _datastore(teacher) for language, teacher in teachers.items()}
-    compared = shop.raw_text.sentences[:_COMPARED]
+    n_compared = min(_COMPARED, len(shop.raw_text))
+    compared = random_subset(shop.raw_text, n_compared, shop.settings.run.seed).sentences
     weights = source_weights(
         {language: np.asarray(store.vectors[:]) for language, store in stores.items()},
         stores[languages[0]].sentence_encoder.vectors(compared),
@@ -176,8 +177,8 @@ def one_hot(tag_ids: Sequence[int], n_tags: int) -> NDArray[np.float32]:
 
 
 def _knn(shop: Workshop) -> NerModel:
-    corpora = [shop.source, *([] if shop.target_train is None else [shop.target_train])]
-    model = NearestWordsModel.of(shop.direct_on_source(), merged(*corpora), shop.settings)
+    corpus = merged(shop.source, *shop.target_texts)
+    model = NearestWordsModel.of(shop.direct_on_source(), corpus, shop.settings)
     model.save(shop.folder)
     return model
 
@@ -213,7 +214,7 @@ SUCCESSORS = (
     Baseline(
         name="tsl-ours-translated",
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="TSL with ours-translated as teacher",
         fit=_tsl_ours_translated,
@@ -221,7 +222,7 @@ SUCCESSORS = (
     Baseline(
         name="unitrans",
         cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
         "one, hard labels where all agree",
@@ -241,7 +242,7 @@ SUCCESSORS = (
     Baseline(
         name="colada",
         cites="Ma et al. 2023",
-        needs=("lexicon or vectors", "raw_text"),
+        needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         made_of="after CoLaDa, two rounds, lexicon translation: models on translated and raw text "
         "label for each other, words weighted by the labels of similar words",

@@ -8,7 +8,7 @@ import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
-from metacross.baselines.baseline import Baseline
+from metacross.baselines.baseline import LEXICON, Baseline
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -47,7 +47,7 @@ def _mayhew(shop: Workshop) -> NerModel:
 
 
 def _data_transfer(shop: Workshop) -> NerModel:
-    return shop.direct(shop.translated, shop.translated_dev, shop.folder)
+    return shop.direct_on_translated(shop.folder)
 
 
 def _both_corpora_direct(shop: Workshop) -> NerModel:
@@ -56,8 +56,7 @@ def _both_corpora_direct(shop: Workshop) -> NerModel:
 
 
 def _ours_translated(shop: Workshop) -> NerModel:
-    corpus, dev = merged(shop.source, shop.translated), merged(shop.dev, shop.translated_dev)
-    return shop.meta(corpus, dev, shop.folder)
+    return shop.meta_on_both(shop.folder)
 
 
 # Projection
@@ -70,8 +69,9 @@ def _ni_projection(shop: Workshop) -> NerModel:
 
 def _ni(shop: Workshop) -> NerModel:
     labeler = shop.crf([shop.plain_source], shop.stage("source"))
-    projected = shop.crf([shop.projected(labeler)], shop.stage("projected"))
-    if shop.resources.has("vectors") and shop.resources.has("source_vectors"):
+    corpora = [shop.projected(labeler), *shop.target_texts]
+    projected = shop.crf(corpora, shop.stage("projected"))
+    if all(map(shop.resources.has, ("vectors", "source_vectors", "lexicon"))):
         vectors = _shared_vectors(shop)
         other = shop.bilstm_crf(shop.source, shop.dev, vectors, shop.stage("representations"))
     else:
@@ -129,7 +129,8 @@ def _tsai(shop: Workshop) -> NerModel:
 
 
 def _crf(shop: Workshop) -> NerModel:
-    return shop.crf([shop.source], shop.folder, WordFeatures(words=False))
+    features = WordFeatures(words=False, affixes=shop.settings.crf.affixes)
+    return shop.crf([shop.source], shop.folder, features)
 
 
 def _xie(shop: Workshop) -> NerModel:
@@ -188,9 +189,9 @@ _SYSTEMS = (
         name="ni",
         cites="Ni et al. 2017",
         needs=("parallel",),
-        uses=("alignments", "lexicon", "vectors", "source_vectors"),
+        uses=("alignments", "lexicon", "vectors", "source_vectors", "target_train"),
         made_of="after Ni 2017: projection, co-decoded with a tagger on shared representations "
-        "(mapped vectors if given, else the encoder: no map was learned)",
+        "(vectors mapped by a lexicon if given, else the encoder: no map was learned)",
         fit=_ni,
         published=(("es", 65.10), ("nl", 65.40), ("de", 58.50)),
     ),
@@ -207,7 +208,7 @@ _SYSTEMS = (
     Baseline(
         name="xie",
         cites="Xie et al. 2018",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
         made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
         "(given, else of the encoder)",
@@ -235,7 +236,7 @@ _SYSTEMS = (
     Baseline(
         name="data-transfer",
         cites="Wu et al. 2020, IJCAI",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="data transfer: the encoder, trained on lexicon-translated text",
         fit=_data_transfer,
@@ -243,7 +244,7 @@ _SYSTEMS = (
     Baseline(
         name="direct-translated",
         cites="-",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, trained on the source and on lexicon-translated text",
         fit=_both_corpora_direct,
@@ -251,7 +252,7 @@ _SYSTEMS = (
     Baseline(
         name="ours-translated",
         cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
-        needs=("lexicon or vectors",),
+        needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
         "adapting",

@@ -75,6 +75,8 @@ def train_baseline(
     )
     baseline.check(available, has_target_train=target_train is not None)
     target_text = _target_text(target_train, language, settings)
+    if target_text is not None:
+        _check_labels(target_text, tuple(source.entities_by_label))
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
         shop = Workshop(
@@ -110,6 +112,15 @@ def _target_text(
     if target_train is None or isinstance(target_train, Corpus):
         return target_train
     return _relabeled(read_corpus(target_train, language=language), settings)
+
+
+def _check_labels(target_text: Corpus, labels: Sequence[str]) -> None:
+    unknown = [label for label in target_text.entities_by_label if label not in labels]
+    if unknown:
+        raise DataError(
+            f"{target_text.name}: expected the source's labels {', '.join(labels)}, found "
+            f"{', '.join(unknown)} too; rename or drop labels with --set data.map or data.drop"
+        )
 
 
 def _language(source: Corpus, settings: Settings) -> str | None:

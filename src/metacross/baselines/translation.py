@@ -17,6 +17,8 @@ from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_splitting import split_text
 
 _MIN_COVERAGE = 0.3  # of the source's words; less means a lexicon of other languages
+_MIN_KNOWN = 0.5  # of translated words in the raw text; less means a lexicon to another language
+_ENOUGH_RAW_TEXT = 20_000  # words; in less of it many words are missing
 _SMALLEST = 1e-7  # added to probabilities before the logarithm
 _ENDINGS = ("s", "es", "ed", "d", "ing")
 _UNSPACED = ("zh", "ja", "th")
@@ -86,7 +88,7 @@ class Translator:
                 f"found {100 * coverage:.0f} % of its words in it; the source word comes first"
             )
         copied = self._settings.copied_labels if self._has_same_script(corpus) else ()
-        n_words = n_translated = 0
+        n_words = n_translated = n_known = n_made = 0
         sentences = []
         for sentence in corpus:
             pieces = self._pieces(sentence, copied)
@@ -96,9 +98,29 @@ class Translator:
                 n_translated += (piece.end - start) * piece.is_translated
                 start = piece.end
             sentences.append(_assembled(sentence, pieces, self._language))
+            n_known += sum(self._n_known(piece) for piece in pieces)
+            n_made += sum(len(piece.words) for piece in pieces if piece.is_translated)
+        self._check_known(n_known, n_made)
         report = TranslationReport(coverage, n_translated / n_words)
         name = f"{corpus.name}, translated"
         return TranslatedCorpus(Corpus(tuple(sentences), source=name), report)
+
+    def _n_known(self, piece: _Piece) -> int:
+        """How many words of a translation the raw text has."""
+        if self._model is None or not piece.is_translated:
+            return 0
+        return sum(word in self._model for word in piece.words)
+
+    def _check_known(self, n_known: int, n_made: int) -> None:
+        """Refuse a lexicon to another language than that of the raw text."""
+        if self._model is None or self._model.n_words < _ENOUGH_RAW_TEXT or not n_made:
+            return
+        if n_known < _MIN_KNOWN * n_made:
+            raise DataError(
+                f"{self._lexicon.source}: expected translations to the language of the raw text, "
+                f"{self._language or 'unknown'}, found {100 * n_known / n_made:.0f} % of the "
+                "translated words in it"
+            )
 
     def _has_same_script(self, corpus: Corpus) -> bool:
         translations = (t for options in self._lexicon.entries.values() for t in options)

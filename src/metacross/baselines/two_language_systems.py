@@ -130,12 +130,6 @@ def _target_train(shop: Workshop) -> Corpus:
     corpus = shop.target_train
     if corpus is None:
         raise ValueError("expected labeled target text")
-    unknown = [label for label in corpus.entities_by_label if label not in shop.labels]
-    if unknown:
-        raise DataError(
-            f"{corpus.name}: expected the source's labels {', '.join(shop.labels)}, found "
-            f"{', '.join(unknown)} too; rename or drop labels with --set data.map or data.drop"
-        )
     return corpus
 
 

@@ -4,112 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from filelock import FileLock
 
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.word_model import WordModel
-from metacross.baselines.encoder_alignment import EncoderAligner
-from metacross.baselines.lexicon_induction import induced_lexicon
-from metacross.baselines.projection import ProjectedCorpus, project
+from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
-from metacross.baselines.resources import Resources
-from metacross.baselines.translation import Translator
-from metacross.baselines.word_alignment import align, learned_lexicon
+from metacross.baselines.resources import MAKING, Resources
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.linear_crf import train_linear_crf
 from metacross.model.model_folder import is_model_folder
 from metacross.model.word_features import WordFeatures
 from metacross.settings import Settings, settings_with
-from metacross.text.lexicon import Lexicon
-from metacross.text.parallel_text import Links
+from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
+from metacross.text.writing import write_corpus
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
-from metacross.training.run_folder import corpus_digest, relevant_settings
-from metacross.training.train import fine_tune, train
+from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
+from metacross.training.train import fine_tune, random_subset, train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
-_DIRECT = {"run": {"method": "direct"}, "masking": {"ratio": 0.0}, "loss": {"max_weight": 0.0}}
-_META = {"run": {"method": "meta"}}
+_Changes: TypeAlias = Mapping[str, Mapping[str, object]]
+_DIRECT: _Changes = {
+    "run": {"method": "direct"},
+    "masking": {"ratio": 0.0},
+    "loss": {"max_weight": 0.0},
+}
+_META: _Changes = {"run": {"method": "meta"}}
 
 
 def merged(*corpora: Corpus) -> Corpus:
     """The sentences of several corpora, one corpus after another."""
     sentences = tuple(sentence for corpus in corpora for sentence in corpus)
     return Corpus(sentences, source=" + ".join(corpus.name for corpus in corpora))
-
-
-@dataclass(frozen=True)
-class MakerParts:
-    """What corpora are made with: links, lexicons, a translator."""
-
-    resources: Resources
-    settings: Settings
-
-    @cached_property
-    def links(self) -> list[Links]:
-        """The links of the parallel text, as given or made by ``projection.aligner``."""
-        resources, settings = self.resources, self.settings
-        if resources.given_links is not None:
-            return resources.given_links
-        if settings.projection.aligner == "encoder":
-            aligner = EncoderAligner(
-                settings.encoder,
-                layers=settings.projection.encoder_layers,
-                device=settings.run.device,
-            )
-            return aligner.align(resources.pairs)
-        lexicon = resources.lexicon if resources.has("lexicon") else None
-        return align(resources.pairs, lexicon=lexicon)
-
-    @cached_property
-    def gaps(self) -> Lexicon | None:
-        """A lexicon learned from the parallel text; None if there is none."""
-        if not self.resources.has("parallel"):
-            return None
-        return learned_lexicon(self.resources.pairs, self.links)
-
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        """The lexicon, as given or made of word vectors of both languages."""
-        resources = self.resources
-        if resources.has("lexicon") or not resources.has("vectors"):
-            return resources.lexicon
-        return induced_lexicon(resources.source_vectors, resources.vectors)
-
-    @cached_property
-    def translator(self) -> Translator:
-        """Translates with a lexicon and, where given, raw and parallel text."""
-        resources = self.resources
-        return Translator(
-            self.lexicon,
-            self.settings.translation,
-            language=resources.target_language,
-            raw_text=resources.raw_text if resources.has("raw_text") else None,
-            gaps=self.gaps,
-        )
-
-    def projected(self, model: NerModel) -> ProjectedCorpus:
-        """The target side of the parallel text with the entities that a model finds in the source
-        side, filtered.
-        """
-        pairs = self.resources.pairs
-        stream = model.predict_stream([pair.source for pair in pairs])
-        return project(
-            [prediction.labeled for prediction in stream],
-            [pair.target for pair in pairs],
-            self.links,
-            self.settings.projection,
-            source_language=self.resources.source_language,
-        )
 
 
 @dataclass(frozen=True)
@@ -120,8 +57,9 @@ class Workshop:
     there already is loaded, so that a baseline that was stopped resumes.
 
     ``source`` may have the target's capitals (``data.casing``), ``plain_source`` never has.
-    ``shared`` is a folder for models that do not depend on the target, so that baselines of several
-    targets train them once; None: they are stages of this baseline.
+    ``shared`` is a folder for models that several baselines have in common, such as those of the
+    source alone, so that they are trained once; the training runs of a study are beside it. None:
+    they are stages of this baseline.
     ``target_train`` is a little labeled text of the target language, which taggers without an
     encoder learn together with the rest; None: there is none.
     """
@@ -157,20 +95,43 @@ class Workshop:
 
     @cached_property
     def raw_text(self) -> Corpus:
-        """As much of the raw text as ``distillation.sentences`` allows."""
+        """As much of the raw text as ``distillation.sentences`` allows, drawn from all of it: files
+        are often sorted by where their sentences come from.
+        """
         raw_text = self.resources.raw_text
-        n_sentences = self.settings.distillation.sentences
-        return replace(raw_text, sentences=raw_text.sentences[:n_sentences])
+        n_sentences = min(self.settings.distillation.sentences, len(raw_text))
+        return random_subset(raw_text, n_sentences, self.settings.run.seed)
 
     @cached_property
     def translated(self) -> Corpus:
         """The source corpus, translated by the lexicon."""
-        return self.makers.translator.translated(self.plain_source).corpus
+        return self._translation(self.plain_source)
 
     @cached_property
     def translated_dev(self) -> Corpus:
         """The dev corpus, translated by the lexicon."""
-        return self.makers.translator.translated(self.dev).corpus
+        return self._translation(self.dev)
+
+    def _translation(self, corpus: Corpus) -> Corpus:
+        """A corpus, translated by the lexicon; kept in a file for other baselines if there is a
+        place for what they have in common.
+        """
+        if self.shared is None:
+            return self.makers.translator.translated(corpus).corpus
+        settings = self.settings.model_dump(mode="json", include={"translation", "projection"})
+        languages = [self.resources.source_language, self.language]
+        inputs = [
+            corpus_digest(corpus),
+            self.resources.files.digests(MAKING),
+            [settings, languages, self.settings.encoder.name],
+        ]
+        name = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+        path = self.shared / f"translated_{name}.jsonl"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):  # another process may be translating
+            if not path.exists():
+                write_corpus(self.makers.translator.translated(corpus).corpus, path)
+        return read_corpus(path, language=self.language)
 
     def projected(self, model: NerModel) -> Corpus:
         """The target side of the parallel text with the entities that a model finds in the source
@@ -195,25 +156,46 @@ class Workshop:
 
     def direct_on_source(self) -> NerModel:
         """The encoder, trained on the source; the same for all targets."""
-        return self._on_source("direct", self.direct)
+        return self._shared_model(_DIRECT, self.source, self.dev, self.stage("direct"))
 
     def meta_on_source(self) -> NerModel:
         """The encoder, meta-trained on the source; the same for all targets."""
-        return self._on_source("meta", self.meta)
+        return self._shared_model(_META, self.source, self.dev, self.stage("meta"))
 
-    def _on_source(self, method: str, make: Callable[[Corpus, Corpus, Path], NerModel]) -> NerModel:
+    def direct_on_translated(self, folder: Path) -> NerModel:
+        """The encoder, trained on translated text; in ``folder`` if it is not shared."""
+        return self._shared_model(_DIRECT, self.translated, self.translated_dev, folder)
+
+    def meta_on_both(self, folder: Path) -> NerModel:
+        """The encoder, meta-trained on source and translated text, which are one datastore; in
+        ``folder`` if it is not shared.
+        """
+        corpus = merged(self.source, self.translated)
+        return self._shared_model(_META, corpus, merged(self.dev, self.translated_dev), folder)
+
+    def _shared_model(
+        self, method: _Changes, corpus: Corpus, dev: Corpus, folder: Path
+    ) -> NerModel:
+        """A model that other baselines need too: theirs, that of an ordinary system of the study,
+        or a new one. The model of a baseline itself is copied to its folder.
+        """
+        settings = self._settings_of(method)
         if self.shared is None:
-            return make(self.source, self.dev, self.stage(method))
-        recipe = json.dumps(relevant_settings(self.settings), sort_keys=True)
-        inputs = f"{recipe} {corpus_digest(self.source)} {corpus_digest(self.dev)}"
-        name = f"{method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+            return self._train(corpus, dev, settings, folder)
+        digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
+        inputs = json.dumps([relevant_settings(settings), settings.encoder.name, digests])
+        name = f"{settings.run.method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
         self.shared.mkdir(parents=True, exist_ok=True)
         with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
-            was_trained = is_model_folder(self.shared / name)
-            model = make(self.source, self.dev, self.shared / name)
+            same = finished_training(self.shared.parent, settings, digests)
+            place = same or self.shared / name
+            was_trained = is_model_folder(place)
+            model = self._train(corpus, dev, settings, place)
             seconds = model.parts.facts.seconds if model.parts.facts else None
             self.shared_seconds.setdefault(name, (seconds or 0.0) if was_trained else 0.0)
-            return model
+        if folder == self.folder:
+            model.save(folder)
+        return model
 
     def crf(
         self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
@@ -238,22 +220,26 @@ class Workshop:
 
         def make() -> NerModel:
             settings = self._settings_of_words()
+            text = merged(corpus, *self._target_train(folder))
             tagger = BilstmCrf.new(
                 vectors,
-                corpus,
+                text,
                 TagSet(self.labels),
                 settings.bilstm_crf,
                 seed=settings.run.seed,
             )
-            text = merged(corpus, *self._target_train(folder))
             return train_bilstm_crf(tagger, text, dev, settings, folder, self.callbacks)
 
         return self._made(folder, make)
 
+    @property
+    def target_texts(self) -> list[Corpus]:
+        """The labeled target text, if there is some."""
+        return [] if self.target_train is None else [self.target_train]
+
     def _target_train(self, folder: Path) -> list[Corpus]:
         """The labeled target text, for the finished model only."""
-        has_text = self.target_train is not None and folder == self.folder
-        return [self.target_train] if has_text and self.target_train is not None else []
+        return self.target_texts if folder == self.folder else []
 
     def _settings_of_words(self) -> Settings:
         return settings_with(self.settings, {"encoder": {"name": "none"}})
@@ -263,15 +249,17 @@ class Workshop:
 
     def direct(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
         """The encoder with a linear layer, trained directly."""
-        settings = settings_with(self.settings, _DIRECT)
-        return self._train(corpus, dev, settings, folder)
+        return self._train(corpus, dev, self._settings_of(_DIRECT), folder)
 
     def meta(self, corpus: Corpus, dev: Corpus, folder: Path) -> NerModel:
         """The encoder, meta-trained; its datastore is the corpus."""
-        return self._train(corpus, dev, settings_with(self.settings, _META), folder)
+        return self._train(corpus, dev, self._settings_of(_META), folder)
+
+    def _settings_of(self, method: _Changes) -> Settings:
+        settings = settings_with(self.settings, method)
+        return settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
 
     def _train(self, corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> NerModel:
-        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})  # done already
         return train(corpus, dev=dev, recipe=settings, output=folder, callbacks=self.callbacks)
 
     def trained_further(self, model: NerModel, corpus: Corpus, folder: Path) -> NerModel:
@@ -290,8 +278,7 @@ class Workshop:
 
     def adversarial(self, folder: Path) -> AdversarialModel:
         """The encoder, trained on the source against a discriminator of the languages."""
-        settings = settings_with(self.settings, _DIRECT)
-        settings = settings_with(settings, {"data": {"drop": (), "map": {}}})
+        settings = self._settings_of(_DIRECT)
         return train_adversarial(self.source, self.raw_text, settings, folder, self.callbacks)
 
     def student(

@@ -16,6 +16,9 @@ from metacross.training.callbacks import Callback
 from metacross.training.run_folder import AFTER_TRAINING
 from metacross.training.train import train
 
+SHARED = "shared"
+"""The folder of models that several baselines of a study have in common."""
+
 
 @working_alone()
 def trained_model(
@@ -36,11 +39,13 @@ def trained_baseline(
     run: SystemRun,
     folder: Path,
     callbacks: Sequence[Callback] = (),
+    *,
+    shared: Path,
     target_train: Corpus | None = None,
 ) -> NerModel:
     """Train a baseline for its target in ``folder``, resume there, or load it if it is finished.
 
-    Models that do not depend on the target are shared by the baselines of a study.
+    Models that several baselines of a study have in common are in ``shared``.
     """
     if run.baseline is None:
         raise ValueError("expected a system run of a baseline")
@@ -54,7 +59,7 @@ def trained_baseline(
         recipe=without_data_settings(run.training_settings),
         output=folder,
         callbacks=callbacks,
-        shared=folder.parent / "shared" if target_train is None else None,
+        shared=shared,
         target_train=target_train,
     )
 

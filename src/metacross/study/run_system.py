@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel
-from metacross.adaptation.other_model import OtherModel
 from metacross.adaptation.prediction import SentencePrediction
 from metacross.baselines.train_baseline import training_seconds
 from metacross.metrics.scoring import score
@@ -19,6 +18,7 @@ from metacross.model.model_folder import is_model_folder
 from metacross.model.peak_memory import peak_memory
 from metacross.study.callbacks import StudyCallback
 from metacross.study.models import (
+    SHARED,
     fine_tuned_model,
     loaded_model,
     trained_baseline,
@@ -60,8 +60,11 @@ def run_system(
     model: NerModel | None = None
     if system_run.baseline is not None:
         with peak_memory() as peak:
-            if not system_run.baseline.needs_target_train:  # else every fraction is trained alone
-                model = trained_baseline(system_run, run_folder, callbacks=[callback])
+            if not all(_learns_target_text(planned) for planned in planned_results):
+                shared = run_folder.parent / SHARED
+                model = trained_baseline(
+                    system_run, run_folder, callbacks=[callback], shared=shared
+                )
         summary = _baseline_summary(run_folder)
     else:
         with peak_memory() as peak:
@@ -78,18 +81,19 @@ def run_system(
         summary = summary.model_copy(update={"megabytes": peak.megabytes})
     for planned in planned_results:
         start = time.monotonic()
-        if model is None:
-            scored_model, summary = _trained_alone(planned, run_folder, callback)
+        training = summary
+        if model is None or _learns_target_text(planned):
+            scored_model, training = _trained_alone(planned, run_folder, callback)
         elif planned.fraction == 0:
             scored_model = model
         else:
-            scored_model = _fine_tuned(model, planned, run_folder, callback)
+            scored_model = _fine_tuned(planned, run_folder, callback)
         predictions = _predictions(scored_model, planned, callback)
         counts = {
             mode: counts_of(score(planned.target.corpus, _labeled_corpus(mode_predictions)))
             for mode, mode_predictions in predictions.items()
         }
-        result = _result(planned, counts, summary, time.monotonic() - start)
+        result = _result(planned, counts, training, time.monotonic() - start)
         folder.add_corpus(planned.digests["source corpus"], system_run.corpora.source)
         folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
         with_neighbors = system_run.baseline is None  # others may have another datastore
@@ -97,40 +101,40 @@ def run_system(
         callback.on_result(result)
 
 
+def _learns_target_text(planned: PlannedResult) -> bool:
+    """Whether the system is trained on the fraction together with the rest, not fine-tuned."""
+    baseline = planned.system_run.baseline
+    return planned.fraction > 0 and baseline is not None and baseline.takes_target_train
+
+
 def _trained_alone(
     planned: PlannedResult, run_folder: Path, callback: StudyCallback
 ) -> tuple[NerModel, TrainingSummary]:
-    """The model of a system that needs labeled target text, and how it was trained."""
-    output = _output(planned, run_folder, by_seed=True)
+    """The model of a system that learns labeled target text, and how it was trained."""
+    run, output = planned.system_run, _output(planned, run_folder, by_seed=True)
+    train, n_sentences = _target_text(planned)
     was_trained = is_model_folder(output)
     with peak_memory() as peak:
-        model = _with_target_text(planned, output, callback)
+        model = trained_baseline(
+            run,
+            output,
+            callbacks=[callback],
+            shared=run_folder.parent / SHARED,
+            target_train=random_subset(train, n_sentences, run.seed),
+        )
     summary = _baseline_summary(output)
     if not was_trained:
         summary = summary.model_copy(update={"megabytes": peak.megabytes})
     return model, summary
 
 
-def _fine_tuned(
-    model: NerModel, planned: PlannedResult, run_folder: Path, callback: StudyCallback
-) -> NerModel:
-    if isinstance(model, OtherModel):  # without an encoder: trained again with the target text
-        output = _output(planned, run_folder, by_seed=True)
-        return _with_target_text(planned, output, callback)
+def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: StudyCallback) -> NerModel:
     output = _output(planned, run_folder, by_seed=False)
     train, n_sentences = _target_text(planned)
     settings = planned.system_run.settings
     return fine_tuned_model(
         run_folder, settings, train, output, n_sentences=n_sentences, callbacks=[callback]
     )
-
-
-def _with_target_text(planned: PlannedResult, output: Path, callback: StudyCallback) -> NerModel:
-    """A baseline, trained with a fraction of the labeled target text."""
-    run = planned.system_run
-    train, n_sentences = _target_text(planned)
-    target_train = random_subset(train, n_sentences, run.seed)
-    return trained_baseline(run, output, callbacks=[callback], target_train=target_train)
 
 
 def _target_text(planned: PlannedResult) -> tuple[Corpus, int]:

@@ -171,7 +171,7 @@ def _system_run(
     first = next(same, None)
     resources = ResourceFiles()
     if baseline is not None:
-        resources = study.data.resources.get(corpora.targets[0].name, resources)
+        resources = baseline.used(study.data.resources.get(corpora.targets[0].name, resources))
     return SystemRun(
         system=system,
         seed=settings.run.seed,

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from metacross.errors import RunError
+from metacross.model.model_folder import is_model_folder
 from metacross.settings_group import SettingsGroup
 from metacross.text.folder_lock import locked_folder
 from metacross.text.sentence import Corpus
@@ -130,6 +131,16 @@ class RunFolder:
         record["validations"] = [list(pair) for pair in history.validations]
         self._write(record)
 
+    def is_of(self, settings: SettingsGroup, ingredients: Mapping[str, str]) -> bool:
+        """Whether the training here has these settings, this encoder and these ingredients."""
+        try:
+            record = self._read()
+            self._check_same(record, settings, ingredients)
+        except RunError:
+            return False
+        encoder: dict[str, Any] = settings.model_dump()["encoder"]
+        return bool(record["recipe"]["encoder"]["name"] == encoder["name"])
+
     def _check_same(
         self, record: Mapping[str, Any], settings: SettingsGroup, ingredients: Mapping[str, str]
     ) -> None:
@@ -159,6 +170,18 @@ class RunFolder:
         write_atomically(self.record, [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
         recipe = yaml.safe_dump(record["recipe"], sort_keys=False, allow_unicode=True)
         write_atomically(self.folder / "recipe.yaml", [recipe])
+
+
+def finished_training(
+    folder: Path, settings: SettingsGroup, ingredients: Mapping[str, str]
+) -> Path | None:
+    """The training run among those of a folder that ended with the same model; None: there is
+    none.
+    """
+    runs = (RunFolder(path.parent.parent) for path in sorted(folder.glob("*/training/run.json")))
+    finished = (run for run in runs if is_model_folder(run.folder))
+    same = (run.folder for run in finished if run.is_of(settings, ingredients))
+    return next(same, None)
 
 
 def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
