@@ -22,6 +22,7 @@ from benchmarks.tables import as_markdown
 from metacross.text.writing import write_atomically
 
 FOLDER = Path(__file__).parent
+FIGURES = FOLDER.parent / "docs" / "figures"
 
 
 def main() -> None:
@@ -42,7 +43,7 @@ def main() -> None:
     if not arguments.render:
         _measure(arguments.only or list(PARTS), results)
     write_atomically(FOLDER / "results.md", [as_markdown(results)])
-    write_plots(results, FOLDER)
+    write_plots(results, FOLDER, FIGURES)
     sys.stdout.write(as_markdown(results))
 
 

@@ -16,11 +16,11 @@ from matplotlib import pyplot as plt
 _METACROSS_COLOR, _OTHER_COLOR = "#1b6ca8", "#b9c2cc"
 
 
-def write_plots(results: Mapping[str, Any], folder: Path) -> None:
-    """Write adaptation.svg, ways.svg, growth.svg and retrieval.svg."""
+def write_plots(results: Mapping[str, Any], folder: Path, figures: Path) -> None:
+    """Write adaptation.svg, growth.svg and retrieval.svg, and ways.svg for the documentation."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "metacross", "svg.fonttype": "none"})
     _adaptation(results["adaptation"], folder / "adaptation.svg")
-    _ways(results["end_to_end"], folder / "ways.svg")
+    _ways(results["end_to_end"], figures / "ways.svg")
     _growth(results["growth"], folder / "growth.svg")
     _retrieval(results["retrieval"], folder / "retrieval.svg")
 
