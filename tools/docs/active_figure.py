@@ -34,7 +34,8 @@ def draw(results: list[ActiveResult], path: Path, *, learning: str = "fine-tune"
         panel.set_xlabel("labeled sentences")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("F1 on dev")
-    panels[-1].legend(frameon=False, fontsize=9)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right center", frameon=False)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 

@@ -40,8 +40,8 @@ class SelectBy(str, Enum):
         return self.value
 
 
-DEFAULT_WAY = SelectBy.RANDOM
-"""What has not been beaten significantly; ``metacross experiment active`` measures it."""
+DEFAULT_WAY = SelectBy.UNCERTAINTY
+"""What won in ``metacross experiment active`` (docs/results.md)."""
 
 
 @dataclass(frozen=True, slots=True)

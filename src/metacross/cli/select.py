@@ -36,7 +36,7 @@ def select_command(
     pool: Annotated[str, typer.Argument(help="Text of the target language, in any format.")],
     *,
     n: Annotated[int, typer.Option("--n", min=1, help="How many sentences to choose.")] = 100,
-    by: Annotated[str, typer.Option(help=f"How to choose: {_WAYS}.")] = "random",
+    by: Annotated[str, typer.Option(help=f"How to choose: {_WAYS}.")] = "uncertainty",
     to: Annotated[
         WritableFormat, typer.Option("--to", help="Output format.")
     ] = WritableFormat.JSONL,
@@ -56,8 +56,8 @@ def select_command(
     """Choose the sentences of a text that are worth labeling next, with proposed labels.
 
     Each has a rank and the reasons for it. For Label Studio, the score of a task is its rank, so
-    that sampling by uncertainty shows the best ones first. All ways but random are experimental:
-    none has beaten random choice significantly yet.
+    that sampling by uncertainty shows the best ones first. Choosing by uncertainty was better than
+    random choice where we measured it; the other ways are experimental.
     """
     if to is WritableFormat.BRAT and output is None:
         raise SettingsError("--to brat: expected --output FILE.ann, because brat has two files")
