@@ -21,6 +21,8 @@ ROOT = Path(__file__).parent.parent
         ("docs/studies/mini-search.yaml", "mini-search"),
         ("docs/studies/mini-normalized-search.yaml", "mini-normalized-search"),
         ("docs/studies/mini-normalized.yaml", "mini-normalized"),
+        ("docs/studies/mini-parts-search.yaml", "mini-parts-search"),
+        ("docs/studies/mini-parts.yaml", "mini-parts"),
         ("low-resource", "mini-low-resource"),
     ],
 )

@@ -79,6 +79,7 @@ class SentenceAdapter:
     def clear_gradient_cache(self) -> None:
         """Label the next sentences as if they were the first."""
         self.fallback_reason = self._first_fallback_reason
+        self._recent_vectors = RecentVectors()
         if "_engine" in self.__dict__:
             self._engine.gradient_cache.clear()
 
