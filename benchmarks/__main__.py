@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,16 @@ from metacross.text.writing import write_atomically
 
 FOLDER = Path(__file__).parent
 FIGURES = FOLDER.parent / "docs" / "figures"
+MEMORY_WORK = (
+    "plain mbert 64",
+    "adapted mbert 64",
+    "adapted mbert 192",
+    "textbook mbert 64",
+    "plain mini 500",
+    "adapted mini 500",
+    "textbook mini 500",
+)
+"""Kind of work, size of the model and number of sentences."""
 
 
 def main() -> None:
@@ -60,39 +70,33 @@ def _measure(names: list[str], results: dict[str, Any]) -> None:
         write_atomically(FOLDER / "results.json", [json.dumps(results, indent=1), "\n"])
 
 
+def _peaks(works: Sequence[str]) -> dict[str, float]:
+    """Peak memory of a process for each kind of work, model and number of sentences."""
+    parts = (work.split() for work in works)
+    return {" ".join(part): memory.measure(part[0], part[1], int(part[2])) for part in parts}
+
+
 PARTS: dict[str, Callable[[], Any]] = {
     "adaptation mini": lambda: adaptation.measure("mini", repeats=7, n_tests=500),
     "adaptation mbert": lambda: adaptation.measure("mbert", repeats=3, n_tests=150),
     "normalized mini": lambda: adaptation.measure_normalized("mini", repeats=7, n_tests=500),
     "normalized mbert": lambda: adaptation.measure_normalized("mbert", repeats=3, n_tests=160),
-    "parts mini": lambda: adaptation.measure_parts("mini", repeats=7, n_tests=500),
-    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=2, n_tests=64),
-    "meta_training mini": lambda: meta_training.measure("mini", repeats=7, n_tasks=32),
-    "meta_training mbert": lambda: meta_training.measure("mbert", repeats=3, n_tasks=8),
+    "parts mini": lambda: adaptation.measure_parts("mini", repeats=3, n_tests=500),
+    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=1, n_tests=64),
+    "meta_training mini": lambda: meta_training.measure("mini", repeats=5, n_tasks=32),
+    "meta_training mbert": lambda: meta_training.measure("mbert", repeats=2, n_tasks=6),
     "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=2_000, n_adam=500),
     "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=1_000, n_adam=100),
     "source_growth": lambda: end_to_end.growth(
-        repeats=3, n_tests=2_000, source_sizes=(500, 2_000, 8_000)
+        repeats=1, n_tests=1_000, source_sizes=(500, 2_000, 8_000)
     ),
-    "growth": lambda: adaptation.growth(repeats=3, n_tests=96),
+    "growth": lambda: adaptation.growth(repeats=1, n_tests=96),
     "retrieval": lambda: {
         str(n): retrieval.measure(n, repeats=3 if n < 10**6 else 1)
         for n in (10_000, 100_000, 1_000_000)
     },
-    "memory": lambda: {
-        f"{kind} {size} {n}": memory.measure(kind, size, n)
-        for kind, size, n in (
-            ("plain", "mbert", 64),
-            ("adapted", "mbert", 64),
-            ("adapted", "mbert", 192),
-            ("textbook", "mbert", 64),
-            ("plain", "mini", 500),
-            ("adapted", "mini", 500),
-            ("textbook", "mini", 500),
-            ("exact", "search", 1_000_000),
-            ("faiss", "search", 1_000_000),
-        )
-    },
+    "memory": lambda: _peaks(MEMORY_WORK),
+    "memory_of_search": lambda: _peaks(("exact search 1000000", "faiss search 1000000")),
 }
 """What is measured, in this order; the second word of a name is the size of the model."""
 
@@ -110,7 +114,8 @@ def quick_results() -> dict[str, Any]:
         "source_growth": end_to_end.growth(repeats=1, n_tests=12, source_sizes=(50,)),
         "growth": adaptation.growth(repeats=1, n_tests=8),
         "retrieval": {"2000": retrieval.measure(2_000, repeats=1)},
-        "memory": {"adapted mini 8": memory.measure("adapted", "mini", 8)},
+        "memory": _peaks(["adapted mini 8"]),
+        "memory_of_search": {},
     }
 
 

@@ -70,7 +70,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         *_source_growth(results["source_growth"]),
         *_growth(results["growth"]),
         *_retrieval(results["retrieval"]),
-        *_memory(results["memory"]),
+        *_memory({**results["memory"], **results["memory_of_search"]}),
     ]
     return "\n\n".join(blocks) + "\n"
 
