@@ -62,21 +62,23 @@ def _ways(by_size: Mapping[str, Any], path: Path) -> None:
 
 
 def _growth(by_quantity: Mapping[str, Any], path: Path) -> None:
-    figure, panels = plt.subplots(2, 2, figsize=(9, 5), layout="constrained")
-    panels = panels.ravel()
-    colors = dict(
-        zip(GROWTH_VARIANTS, (_OTHER_COLOR, "#8a6d3b", _METACROSS_COLOR, "#444444"), strict=True)
-    )
-    for panel, (quantity, title) in zip(panels, GROWTH_NAMES.items(), strict=True):
-        values = [float(value) for value in by_quantity[quantity]]
-        for name, color in colors.items():
-            times = [point[name] for point in by_quantity[quantity].values()]
-            panel.plot(values, times, "o-", color=color, label=GROWTH_VARIANTS[name])
-        panel.set_xlabel(title)
+    figure, grid = plt.subplots(2, 2, figsize=(9, 5), layout="constrained")
+    panels = grid.ravel()
+    colors = (_OTHER_COLOR, "#8a6d3b", _METACROSS_COLOR, "#444444")
+    for panel, (quantity, points) in zip(panels, by_quantity.items(), strict=False):
+        for (name, label), color in zip(GROWTH_VARIANTS.items(), colors, strict=True):
+            times = [
+                (float(value), point[name]) for value, point in points.items() if name in point
+            ]
+            if times:
+                panel.plot(*zip(*times, strict=True), "o-", color=color, label=label)
+        panel.set_xlabel(GROWTH_NAMES[quantity])
         panel.set_ylim(bottom=0)
         panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("ms per sentence")
-    panels[2].set_ylabel("ms per sentence")
+    for panel in panels[len(by_quantity) :]:
+        panel.set_axis_off()
+    for panel in panels[::2]:
+        panel.set_ylabel("ms per sentence")
     panels[0].legend(frameon=False)
     _save(figure, path)
 

@@ -67,7 +67,7 @@ def as_markdown(results: Mapping[str, Any]) -> str:
         *_parts(results["parts"]),
         *_meta_training(results["meta_training"]),
         *_end_to_end(results["end_to_end"]),
-        *_source_growth(results["source_growth"]),
+        *(_source_growth(results["source_growth"]) if "source_growth" in results else ()),
         *_growth(results["growth"]),
         *_retrieval(results["retrieval"]),
         *_memory({**results["memory"], **results["memory_of_search"]}),
@@ -195,12 +195,13 @@ def _growth(by_quantity: Mapping[str, Any]) -> Iterable[str]:
         "## Milliseconds per sentence as one quantity grows (bundled encoder, neighbors known, "
         "nothing recorded before)"
     )
-    for quantity, title in GROWTH_NAMES.items():
+    for quantity, points in by_quantity.items():
+        variants = [name for name in GROWTH_VARIANTS if name in next(iter(points.values()))]
         rows = [
-            [str(value), *(f"{times[variant]:.1f}" for variant in GROWTH_VARIANTS)]
-            for value, times in by_quantity[quantity].items()
+            [str(value), *(f"{times[variant]:.1f}" for variant in variants)]
+            for value, times in points.items()
         ]
-        yield _table([title, *GROWTH_VARIANTS.values()], rows)
+        yield _table([GROWTH_NAMES[quantity], *(GROWTH_VARIANTS[name] for name in variants)], rows)
 
 
 def _retrieval(by_sentences: Mapping[str, Any]) -> Iterable[str]:
