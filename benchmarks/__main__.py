@@ -82,7 +82,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "normalized mini": lambda: adaptation.measure_normalized("mini", repeats=7, n_tests=500),
     "normalized mbert": lambda: adaptation.measure_normalized("mbert", repeats=3, n_tests=160),
     "parts mini": lambda: adaptation.measure_parts("mini", repeats=3, n_tests=500),
-    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=1, n_tests=64),
+    "parts mbert": lambda: adaptation.measure_parts("mbert", repeats=1, n_tests=256),
     "meta_training mini": lambda: meta_training.measure("mini", repeats=5, n_tasks=32),
     "meta_training mbert": lambda: meta_training.measure("mbert", repeats=2, n_tasks=6),
     "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=2_000, n_adam=500),
