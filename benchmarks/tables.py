@@ -56,8 +56,8 @@ def as_markdown(results: Mapping[str, Any]) -> str:
     machine = results["machine"]
     blocks = [
         "# Benchmarks",
-        f"Measured with `python -m benchmarks`, last on {results['date']}; parts can be of different "
-        f"runs (`--only`). {machine['processor']}, "
+        f"Measured with `python -m benchmarks`, last on {results['date']}; parts can be of "
+        f"different runs (`--only`). {machine['processor']}, "
         f"{machine['cores']} cores, torch {machine['torch']} with {machine['threads']} threads, "
         f"float32. Implementations of the same work take turns within one run. Each number is the "
         f"median of the repeats; the lowest and the highest are in parentheses. *mBERT size* has "
