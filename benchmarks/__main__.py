@@ -1,6 +1,6 @@
 """Runs all benchmarks and writes results.json, results.md and the plots to this folder.
 
-python -m benchmarks            # about half an hour on two cores
+python -m benchmarks            # about an hour on two cores
 python -m benchmarks --quick    # a minute, to check that everything works; writes no files
 python -m benchmarks --render   # rewrites results.md and the plots from results.json
 """
@@ -86,7 +86,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "meta_training mini": lambda: meta_training.measure("mini", repeats=5, n_tasks=32),
     "meta_training mbert": lambda: meta_training.measure("mbert", repeats=2, n_tasks=6),
     "end_to_end mini": lambda: end_to_end.measure("mini", repeats=5, n_tests=2_000, n_adam=500),
-    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=1_000, n_adam=100),
+    "end_to_end mbert": lambda: end_to_end.measure("mbert", repeats=1, n_tests=2_000, n_adam=100),
     "source_growth": lambda: end_to_end.growth(
         repeats=1, n_tests=1_000, source_sizes=(500, 2_000, 8_000)
     ),

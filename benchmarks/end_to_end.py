@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import summary, time_in_turns
@@ -20,6 +21,7 @@ from metacross.text.sentence import Corpus, Sentence
 WAYS: dict[str, dict[str, Any]] = {
     "adam": {"optimizer": "adam"},
     "normalized": {"optimizer": "normalized"},
+    "to files": {"optimizer": "normalized"},
     "from files": {"optimizer": "normalized"},
     "one layer": {"optimizer": "normalized", "layers": 1},
 }
@@ -29,17 +31,17 @@ _WARM_UP = 8  # sentences
 
 def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, Any]:
     """Time per sentence of plain prediction, and of adapted prediction by what adapts and how, with
-    nothing recorded before and with gradients in files. The bundled encoder makes the sentence
-    vectors.
+    nothing recorded before and with gradients in files: at first use and later. The bundled encoder
+    makes the sentence vectors.
     """
     model = new_model(size, "pretrained" if size == "mini" else "bundled")
     sentences = foreign_sentences(n_tests)
     n_recorded: dict[str, int] = {}
 
-    def adapted(way: str, n: int, **run: object) -> Callable[[int], int]:
-        parts = _adapting(model, WAYS[way], **run)
-
+    def adapted(way: str, n: int, folder: Path | None = None) -> Callable[[int], int]:
         def predict(repeat: int) -> int:
+            run = {"gradient_folder": str(folder / str(repeat))} if folder else {}
+            parts = _adapting(model, WAYS[way], **run)
             n_recorded[way] = _n_recorded(_predict(parts, sentences[: n if repeat else _WARM_UP]))
             return n
 
@@ -49,14 +51,14 @@ def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, 
         _plain(model, sentences[: n_tests if repeat else _WARM_UP])
         return n_tests
 
-    with tempfile.TemporaryDirectory(prefix="metacross-") as folder:
-        files = adapted("from files", n_tests, gradient_folder=folder)
-        files(1)  # fills the folder
+    with tempfile.TemporaryDirectory(prefix="metacross-") as temporary:
+        folder = Path(temporary)
         variants: dict[str, Callable[[int], int]] = {
             "plain": plain,
             "adam": adapted("adam", n_adam),
             "normalized": adapted("normalized", n_tests),
-            "from files": files,
+            "to files": adapted("to files", n_tests, folder),
+            "from files": adapted("from files", n_tests, folder),
             "one layer": adapted("one layer", n_tests),
         }
         seconds = time_in_turns(variants, repeats=repeats)

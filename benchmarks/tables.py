@@ -27,7 +27,8 @@ WAY_NAMES = {
     "plain": "plain",
     "adam": "adapted, Adam",
     "normalized": "adapted, normalized steps",
-    "from files": "adapted, normalized steps, gradients in files",
+    "to files": "adapted, normalized steps, gradients written to files",
+    "from files": "adapted, normalized steps, gradients read from files",
     "one layer": "adapted, normalized steps, topmost layer",
 }
 GROWTH_NAMES = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metacross.model.encoder_digest import encoder_digest
-from metacross.settings import Settings
+from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
 from metacross.study.results import Result
 from metacross.training.run_folder import relevant_settings
@@ -33,10 +33,18 @@ def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study
         assert result.digests["encoder"] == encoder_digest("mini")
 
 
-def test_the_results_of_gemma_are_of_the_study_as_it_is():
-    study = load_study(ROOT / "docs/studies/gemma-zero-shot.yaml")
-    for result in committed("gemma-zero-shot"):
+@pytest.mark.parametrize("name", ["gemma-zero-shot", "gemma-search"])
+def test_the_results_of_gemma_are_of_the_study_as_it_is(name):
+    study = load_study(ROOT / f"docs/studies/{name}.yaml")
+    for result in committed(name):
         check_settings(result, study)
+
+
+def test_the_recipe_gemma_is_that_of_its_study():
+    of_study = load_study(ROOT / "docs/studies/gemma-zero-shot.yaml").settings("ours", 0)
+    recipe = load_settings("gemma", {"encoder": {"name": "gemma-3-270m"}, "run": {"seed": 0}})
+    unused = {"direct": None, "fine_tuning": None}
+    assert relevant_settings(of_study) | unused == relevant_settings(recipe) | unused
 
 
 def committed(lines):

@@ -10,8 +10,16 @@ def test_the_defaults_are_the_paper_s():
     assert load_settings("paper") == Settings()
 
 
-def test_all_recipes_of_the_paper_are_there():
-    wanted = {"paper", "official-code", "direct", "mini", "without-max-loss", "without-masking"}
+def test_all_recipes_are_there():
+    wanted = {
+        "paper",
+        "official-code",
+        "direct",
+        "mini",
+        "gemma",
+        "without-max-loss",
+        "without-masking",
+    }
     wanted |= {"without-max-loss-and-masking", "official-code-same-layers"}
     assert wanted == set(recipe_names())
 

@@ -1,5 +1,7 @@
 """The fast engine against the textbook loop."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ import metacross
 import tiny
 from metacross.adaptation.adapted_part import adapting
 from metacross.adaptation.fast import FastEngine, unsupported_reason
-from metacross.adaptation.gradient_recorder import UnsupportedLayer
+from metacross.adaptation.gradient_recorder import GradientRecorder, UnsupportedLayer
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
 from metacross.model.encoder import layers_of, weights_digest
@@ -232,6 +234,34 @@ def test_memory_for_records_is_bounded(encoders):
         assert 0 < engine.gradient_cache.n_bytes <= 60_000
     assert n_recorded[0] == len(examples)
     assert n_recorded[2] > n_recorded[1] > n_recorded[0]  # some had to go and come again
+
+
+def test_memory_is_as_before_when_a_recording_raises(encoders, monkeypatch):
+    settings = load_settings("paper")
+    tagger = tagger_on(encoders["bert"])
+    engine = FastEngine(tagger, settings, memory_bytes=60_000)
+    examples, source = tagger.examples(TESTS), tagger.examples(SOURCE)
+    supports = [{i: source[i]} for i in range(len(examples))]
+    with monkeypatch.context() as patch:
+        patch.setattr(GradientRecorder, "record", interrupted_after(2, GradientRecorder.record))
+        for _ in range(20):
+            with pytest.raises(KeyboardInterrupt):
+                engine.logits(examples, supports)
+    again = engine.logits(examples, supports)
+    undisturbed = FastEngine(tagger, settings, memory_bytes=10**9).logits(examples, supports)
+    assert worst(again, undisturbed) < 1e-5
+
+
+def interrupted_after(n_calls, record):
+    """``record``, which from some call on is stopped by the user."""
+    calls = itertools.count()
+
+    def interrupted(*args, **options):
+        if next(calls) >= n_calls:
+            raise KeyboardInterrupt
+        return record(*args, **options)
+
+    return interrupted
 
 
 def test_the_network_is_as_before_when_a_pass_raises(encoders, monkeypatch):

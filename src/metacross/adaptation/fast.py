@@ -23,6 +23,7 @@ from metacross.adaptation.gradient_files import GradientFiles
 from metacross.adaptation.gradient_recorder import untraceable_weight
 from metacross.adaptation.low_rank_groups import LowRankGroups
 from metacross.adaptation.threads import worker_threads
+from metacross.adaptation.visiting_order import Stage, stages
 from metacross.model.encoder import weights_digest
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings
@@ -93,42 +94,21 @@ class FastEngine:
             return dict(zip(group, group_logits, strict=True))
 
         with worker_threads(self._tagger.device, len(examples)) as workers:
-            for needed, tests in self._stages(supports):
-                self.gradient_cache.hold(needed, workers)
+            for stage in self._stages(supports):
+                self.gradient_cache.hold(stage.sources, workers)
                 with self._groups.replaced_layers():
-                    alone = self.gradient_cache.has_shared(next(iter(needed.values())))
+                    alone = self.gradient_cache.has_shared(next(iter(stage.sources.values())))
                     size = 1 if alone else self._groups.group_size
-                    groups = _groups(tests, examples, supports, workers.n, size)
+                    groups = _groups(stage.tests, examples, supports, workers.n, size)
                     for group_logits in workers.each(adapted, groups):
                         logits |= group_logits
                         progress(len(logits))
         return [logits[i] for i in range(len(examples))]
 
-    def _stages(
-        self, supports: Sequence[Mapping[int, Example]]
-    ) -> Iterator[tuple[dict[int, Example], list[int]]]:
-        """Split the test sentences so that the source sentences of each part fit in memory.
-
-        Yields the source sentences of a part and the positions of its test sentences.
-        """
-        needed: dict[int, Example] = {}
-        tests: list[int] = []
-        n_pieces = 0
-        for i in _walk(supports):
-            new = {p: example for p, example in supports[i].items() if p not in needed}
-            n_new = sum(example.n_pieces for example in new.values())
-            if tests and n_pieces + n_new > self.gradient_cache.n_room(
-                next(iter(supports[i].values()))
-            ):
-                yield needed, tests
-                needed, tests, n_pieces = {}, [], 0
-                new = dict(supports[i])
-                n_new = sum(example.n_pieces for example in new.values())
-            needed |= new
-            tests.append(i)
-            n_pieces += n_new
-        if tests:
-            yield needed, tests
+    def _stages(self, supports: Sequence[Mapping[int, Example]]) -> Iterator[Stage]:
+        cache = self.gradient_cache
+        max_pieces = cache.n_room(next(iter(supports[0].values()))) if supports else 0
+        return stages(supports, max_pieces=max_pieces, loaded=cache.positions)
 
 
 def _gradient_files(tagger: Tagger, settings: Settings) -> GradientFiles | None:
@@ -142,27 +122,6 @@ def _gradient_files(tagger: Tagger, settings: Settings) -> GradientFiles | None:
     ]
     max_bytes = 2**20 * settings.run.gradient_folder_mb
     return GradientFiles(Path(settings.run.gradient_folder), "\n".join(parts), max_bytes=max_bytes)
-
-
-def _walk(supports: Sequence[Mapping[int, Example]]) -> Iterator[int]:
-    """Order the test sentences so that few source sentences are recorded twice: after each come
-    those that share a source sentence with it, rarely shared ones first.
-    """
-    users: dict[int, list[int]] = {}
-    for i, support in enumerate(supports):
-        for position in support:
-            users.setdefault(position, []).append(i)
-    visited: set[int] = set()
-    for first in range(len(supports)):
-        ahead = [first]
-        while ahead:
-            i = ahead.pop()
-            if i in visited:
-                continue
-            visited.add(i)
-            yield i
-            for position in sorted(supports[i], key=lambda p: (-len(users[p]), p)):
-                ahead += [other for other in reversed(users[position]) if other not in visited]
 
 
 def _groups(

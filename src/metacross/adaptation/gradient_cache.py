@@ -1,21 +1,21 @@
-"""Caches recorded gradients of source sentences in a memory pool of fixed size, and in files."""
+"""Caches recorded gradients of source sentences in memory of a fixed size, and in files."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from metacross.adaptation.gradient_files import GradientFiles
+from metacross.adaptation.gradient_pool import GradientPool, TraceLayout
 from metacross.adaptation.gradient_recorder import (
     GradientRecorder,
     LayerTrace,
@@ -29,8 +29,21 @@ _BATCH_BYTES = 56 * 2**20  # size of the traces that a thread records together
 _MAX_BATCH_PIECES = 512  # pieces of sentences that are recorded together
 
 
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The gradients of a source sentence: its inputs and deltas are in slots of the pool.
+
+    *Shape:* slots (pieces,), vectors (widths of all vectors,), squared_norms (matrices,).
+    """
+
+    slots: Tensor
+    vectors: Tensor
+    squared_norms: Tensor
+    shared: _Matrices
+
+
 class GradientCache:
-    """The traces of the most recently used source sentences; the pool has a slot per piece."""
+    """The gradients of the most recently used source sentences, by their positions."""
 
     def __init__(
         self,
@@ -47,12 +60,9 @@ class GradientCache:
         self._max_weight = max_weight
         self._with_norms = with_norms
         self._memory_bytes = memory_bytes
-        self._layout: _Layout | None = None
-        self._pool = _Pool({}, {}, 0, [])
-        self._slots: OrderedDict[int, Tensor] = OrderedDict()
-        self._vectors: dict[int, Tensor] = {}
-        self._squared_norms: dict[int, Tensor] = {}
-        self._shared: dict[int, _Matrices] = {}
+        self._known_layout: TraceLayout | None = None
+        self._known_pool: GradientPool | None = None
+        self._recorded: OrderedDict[int, _Recorded] = OrderedDict()
         self.n_recorded = 0
         """Number of recorded sentences, counting again those that were evicted before, but not
         those that were read from files.
@@ -61,169 +71,160 @@ class GradientCache:
     @property
     def n_bytes(self) -> int:
         """Size of the pool and of the shared matrices in bytes."""
-        pools = (*self._pool.inputs.values(), *self._pool.deltas.values())
-        shared = (part for rows in self._shared.values() for pair in rows.values() for part in pair)
-        return sum(pool[1:].nbytes for pool in pools) + sum(part.nbytes for part in shared)
+        shared = (
+            part
+            for recorded in self._recorded.values()
+            for pair in recorded.shared.values()
+            for part in pair
+        )
+        pool_bytes = 0 if self._known_pool is None else self._known_pool.n_bytes
+        return pool_bytes + sum(part.nbytes for part in shared)
+
+    @property
+    def positions(self) -> list[int]:
+        """The source sentences that are in memory, the least recently used first."""
+        return list(self._recorded)
 
     def clear(self) -> None:
         """Forget what was recorded; memory and files are kept."""
-        for recorded in (self._slots, self._vectors, self._squared_norms, self._shared):
-            recorded.clear()
-        self._pool.free[:] = range(self._pool.n_slots, 0, -1)
+        while self._recorded:
+            self._evict_oldest()
 
     def has_shared(self, example: Example) -> bool:
         """Whether layers read something that is shared by all sentences. Such gradients are
         recorded and used for one sentence at a time; ``example`` is any source sentence.
         """
-        return bool(self._laid_out(example).shared)
+        return bool(self._layout_with(example).shared)
 
     def n_room(self, example: Example) -> int:
-        """How many pieces of source sentences fit in the pool; ``example`` is any of them."""
-        return self._memory_bytes // self._laid_out(example).piece_bytes
+        """How many pieces of source sentences fit in memory; ``example`` is any of them."""
+        return self._memory_bytes // self._layout_with(example).piece_bytes
 
     def hold(self, examples: Mapping[int, Example], workers: Workers) -> None:
         """Record those of the source sentences that are missing; evict the least recently used."""
+        if not examples:
+            return
         n_pieces = sum(example.n_pieces for example in examples.values())
-        if n_pieces > self._pool.n_slots:
-            self._make_pool(n_pieces, self._laid_out(next(iter(examples.values()))))
-        missing = {p: e for p, e in examples.items() if p not in self._slots}
-        for position in examples.keys() - missing.keys():
-            self._slots.move_to_end(position)
+        n_room = self.n_room(next(iter(examples.values())))
+        if self._known_pool is None or n_pieces > self._known_pool.n_slots:
+            self._recorded.clear()
+            n_slots = max(n_pieces, n_room)  # at least one support fits
+            self._known_pool = GradientPool(self._layout, n_slots, self._device)
+        for position in examples.keys() & self._recorded.keys():
+            self._recorded.move_to_end(position)
+        missing = self._missing(examples)
         n_missing = sum(example.n_pieces for example in missing.values())
-        while len(self._pool.free) < n_missing:
-            position, slots = self._slots.popitem(last=False)
-            del self._vectors[position]
-            self._squared_norms.pop(position, None)
-            self._shared.pop(position, None)
-            self._pool.free.extend(slots.tolist())
-        self._read(missing)
-        missing = {p: e for p, e in missing.items() if p not in self._slots}
-        n_missing = sum(example.n_pieces for example in missing.values())
-        self._record(missing, self._pool.free[len(self._pool.free) - n_missing :], workers)
-        self._keep(missing)
+        while self._pool.n_free < n_missing:
+            self._evict_oldest()
+        if self._files is not None:
+            self._read(missing, self._files, workers)
+        missing = self._missing(examples)
+        self._record(missing, workers)
+        if self._files is not None:
+            self._write(missing, self._files)
 
-    def _read(self, examples: Mapping[int, Example]) -> None:
-        """Take sentences from the files, where they are kept."""
-        if self._files is None:
-            return
-        for position, example in examples.items():
-            tensors = self._files.read(example)
+    def _missing(self, examples: Mapping[int, Example]) -> dict[int, Example]:
+        return {p: example for p, example in examples.items() if p not in self._recorded}
+
+    def _evict_oldest(self) -> None:
+        _, recorded = self._recorded.popitem(last=False)
+        self._pool.give_back(recorded.slots)
+
+    def _read(
+        self, examples: Mapping[int, Example], files: GradientFiles, workers: Workers
+    ) -> None:
+        """Take sentences from the files, where they are kept; there are free slots for all."""
+
+        def read(part: tuple[Example, Tensor]) -> _Recorded | None:
+            example, own_slots = part
+            tensors = files.read(example)
             if tensors is None:
-                continue
-            first = len(self._pool.free) - example.n_pieces
-            slots = torch.tensor(self._pool.free[first:], device=self._device)
-            del self._pool.free[first:]
-            for name, pool in self._pool.named():
-                pool.index_copy_(0, slots, tensors[name].to(self._device))
-            self._slots[position] = slots
-            self._vectors[position] = tensors["vectors"].to(self._device)
-            self._squared_norms[position] = tensors["norms"].to(self._device)
-            if self._known_layout.shared:
-                self._shared[position] = {
-                    name: (
-                        tensors[f"shared inputs {name}"].to(self._device),
-                        tensors[f"shared deltas {name}"].to(self._device),
-                    )
-                    for name in self._known_layout.shared
-                }
+                return None
+            for name, rows in self._pool.named():
+                rows.index_copy_(0, own_slots, tensors[name].to(self._device))
 
-    def _keep(self, examples: Mapping[int, Example]) -> None:
+            def copied(name: str) -> Tensor:
+                return tensors[name].to(self._device, copy=True)
+
+            shared = {
+                name: (copied(f"shared inputs {name}"), copied(f"shared deltas {name}"))
+                for name in self._layout.shared
+            }
+            return _Recorded(own_slots, copied("vectors"), copied("norms"), shared)
+
+        with self._pool.taken([example.n_pieces for example in examples.values()]) as slots:
+            parts = list(zip(examples.values(), slots, strict=True))
+            results = list(workers.each(read, parts))
+        for position, own_slots, recorded in zip(examples, slots, results, strict=True):
+            if recorded is None:
+                self._pool.give_back(own_slots)
+            else:
+                self._recorded[position] = recorded
+
+    def _write(self, examples: Mapping[int, Example], files: GradientFiles) -> None:
         """Write sentences that were just recorded to files."""
-        if self._files is None:
-            return
         for position, example in examples.items():
-            slots = self._slots[position]
-            tensors = {name: pool[slots] for name, pool in self._pool.named()}
-            tensors |= {"vectors": self._vectors[position], "norms": self._squared_norms[position]}
-            for name, (inputs, deltas) in self._shared.get(position, {}).items():
+            recorded = self._recorded[position]
+            tensors = {name: rows[recorded.slots] for name, rows in self._pool.named()}
+            tensors |= {"vectors": recorded.vectors, "norms": recorded.squared_norms}
+            for name, (inputs, deltas) in recorded.shared.items():
                 tensors |= {f"shared inputs {name}": inputs, f"shared deltas {name}": deltas}
-            self._files.write(example, tensors)
+            files.write(example, tensors)
 
-    def _laid_out(self, example: Example) -> _Layout:
+    def _layout_with(self, example: Example) -> TraceLayout:
         """The widths of the layers, found by recording any source sentence."""
-        if self._layout is None:
+        if self._known_layout is None:
             with self._recorder.recording():
                 trace = self._recorder.record([example], max_weight=self._max_weight)
-            self._layout = _layout_of(trace)
-        return self._layout
+            self._known_layout = TraceLayout.of(trace)
+        return self._known_layout
 
-    def _make_pool(self, min_slots: int, layout: _Layout) -> None:
-        n_slots = max(
-            min_slots, self._memory_bytes // layout.piece_bytes
-        )  # at least one support fits
-        self._slots.clear()
-        self._vectors.clear()
-        self._squared_norms.clear()
-        self._shared.clear()
-        self._pool = _Pool(
-            inputs={n: self._empty(n_slots + 1, width) for n, width in layout.inputs.items()},
-            deltas={n: self._empty(n_slots + 1, width) for n, width in layout.deltas.items()},
-            n_slots=n_slots,
-            free=list(range(n_slots, 0, -1)),  # slot 0 stays empty, for padding
-        )
+    @property
+    def _layout(self) -> TraceLayout:
+        if self._known_layout is None:
+            raise ValueError("nothing has been recorded yet")
+        return self._known_layout
 
-    def _empty(self, n_rows: int, width: int) -> Tensor:
-        rows = torch.empty(n_rows, width, device=self._device)
-        rows[0] = 0
-        return rows
+    @property
+    def _pool(self) -> GradientPool:
+        if self._known_pool is None:
+            raise ValueError("nothing has been recorded yet")
+        return self._known_pool
 
-    def _record(
-        self, examples: Mapping[int, Example], free: Sequence[int], workers: Workers
-    ) -> None:
-        """Record sentences into the given free slots; they count as cached when all are done."""
-        max_pieces = min(_MAX_BATCH_PIECES, _BATCH_BYTES // self._known_layout.piece_bytes)
-        if self._known_layout.shared:
-            max_pieces = 1
-        batches = list(_batches(examples, workers.n, max_pieces))
-        parts = list(zip(batches, self._slots_of(batches, examples, free), strict=True))
+    def _record(self, examples: Mapping[int, Example], workers: Workers) -> None:
+        """Record sentences into free slots; they count as recorded when all are done."""
+        max_pieces = min(_MAX_BATCH_PIECES, _BATCH_BYTES // self._layout.piece_bytes)
+        batches = list(_batches(examples, workers.n, 1 if self._layout.shared else max_pieces))
+        lengths = [examples[position].n_pieces for batch in batches for position in batch]
 
-        def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> tuple[Tensor, Tensor]:
-            batch = [examples[position] for position in part[0]]
+        def recorded(part: tuple[Sequence[int], Sequence[Tensor]]) -> list[_Recorded]:
+            positions, slots = part
+            batch = [examples[position] for position in positions]
             trace = self._recorder.record(batch, max_weight=self._max_weight)
-            if trace.shared.keys() != self._known_layout.shared.keys():
+            if trace.shared.keys() != self._layout.shared.keys():
                 raise UnsupportedLayer
-            if trace.shared:
-                (position,) = part[0]
-                self._shared[position] = trace.shared
+            self._pool.write(trace, torch.cat(list(slots)))
+            vectors = torch.cat(list(trace.vectors.values()), dim=1)
             norms = _squared_norms(trace) if self._with_norms else trace.losses
-            return self._write(trace, torch.cat(list(part[1]))), norms
+            return [
+                _Recorded(own_slots, row.clone(), own_norms.clone(), trace.shared)
+                for own_slots, row, own_norms in zip(slots, vectors, norms, strict=True)
+            ]
 
-        with self._recorder.recording():
+        with self._pool.taken(lengths) as slots, self._recorder.recording():
+            rest = iter(slots)
+            parts = [(batch, [next(rest) for _ in batch]) for batch in batches]
             results = list(workers.each(recorded, parts))
-        for (batch, slots), (vectors, norms) in zip(parts, results, strict=True):
-            for position, own_slots, row, own_norms in zip(
-                batch, slots, vectors, norms, strict=True
-            ):
-                self._slots[position] = own_slots
-                self._vectors[position] = row.clone()
-                self._squared_norms[position] = own_norms.clone()
-        del self._pool.free[len(self._pool.free) - len(free) :]
+        for batch, batch_results in zip(batches, results, strict=True):
+            self._recorded.update(zip(batch, batch_results, strict=True))
         self.n_recorded += len(examples)
-
-    def _slots_of(
-        self, batches: Sequence[Sequence[int]], examples: Mapping[int, Example], free: Sequence[int]
-    ) -> Iterator[list[Tensor]]:
-        """Distribute slots among the sentences of the batches. *Shape:* each (pieces,)."""
-        slots = torch.tensor(free, device=self._device)
-        for batch in batches:
-            n_pieces = [examples[position].n_pieces for position in batch]
-            *batch_slots, slots = torch.split(slots, [*n_pieces, len(slots) - sum(n_pieces)])
-            yield batch_slots
-
-    def _write(self, trace: LayerTrace, slots: Tensor) -> Tensor:
-        """Copy matrices into their slots; return the vectors. *Shape:* (sentences, widths)."""
-        for name, (inputs, deltas) in trace.matrices.items():
-            if name in self._pool.inputs:
-                self._pool.inputs[name].index_copy_(0, slots, inputs)
-            self._pool.deltas[name].index_copy_(0, slots, deltas)
-        return torch.cat(list(trace.vectors.values()), dim=1)
 
     def slots(self, supports: Sequence[Sequence[int]]) -> Tensor:
         """The slots of the pieces of supports; a support is a list of positions of sentences.
 
         *Shape:* (supports, pieces), padded with a slot of zeros.
         """
-        slots = [torch.cat([self._slots[position] for position in support]) for support in supports]
+        slots = [torch.cat([self._recorded[p].slots for p in support]) for support in supports]
         return pad_sequence(slots, batch_first=True)
 
     def slots_by_length(self, supports: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -232,7 +233,7 @@ class GradientCache:
         """
         none = torch.zeros(0, dtype=torch.long, device=self._device)
         ordered = [
-            sorted((self._slots[position] for position in support), key=len, reverse=True)
+            sorted((self._recorded[p].slots for p in support), key=len, reverse=True)
             for support in supports
         ]
         return [
@@ -245,34 +246,32 @@ class GradientCache:
 
         *Shape:* (supports, pieces), result (supports, pieces, in).
         """
-        return functional.embedding(slots, self._pool.inputs[self.input_name(name)])
+        return self._pool.inputs(name, slots)
 
     def deltas(self, name: str, slots: Tensor) -> Tensor:
         """Likewise the gradients at its outputs. *Shape:* result (supports, pieces, out)."""
-        return functional.embedding(slots, self._pool.deltas[name])
+        return self._pool.deltas(name, slots)
 
     def input_name(self, name: str) -> str:
         """The name under which the inputs of a matrix are stored: layers can share them."""
-        return self._known_layout.input_of[name]
+        return self._layout.input_of[name]
 
     def has_matrix(self, name: str) -> bool:
         """Whether a linear layer reads the pieces of the sentences."""
-        return name in self._known_layout.deltas
+        return name in self._layout.deltas
 
     def shared(self, support: Sequence[int]) -> _Matrices:
         """The inputs and deltas of shared matrices for a support.
 
         *Shape:* each (rows, in) and (rows, out).
         """
-        if not self._known_layout.shared:
-            return {}
-        parts = [self._shared[position] for position in support]
+        parts = [self._recorded[position].shared for position in support]
         return {
             name: (
                 torch.cat([part[name][0] for part in parts]),
                 torch.cat([part[name][1] for part in parts]),
             )
-            for name in self._known_layout.shared
+            for name in self._layout.shared
         }
 
     def vectors(self, supports: Sequence[Sequence[int]]) -> dict[str, Tensor]:
@@ -281,8 +280,8 @@ class GradientCache:
         *Shape:* each (supports, width).
         """
         sizes = torch.tensor([len(support) for support in supports], device=self._device)
-        means = self._sums(self._vectors, supports) / sizes[:, None]
-        widths = self._known_layout.vectors
+        means = self._sums(supports, lambda recorded: recorded.vectors) / sizes[:, None]
+        widths = self._layout.vectors
         parts = torch.split(means, list(widths.values()), dim=1)
         return dict(zip(widths, parts, strict=True))
 
@@ -291,17 +290,14 @@ class GradientCache:
 
         *Shape:* each (supports,).
         """
-        return dict(
-            zip(
-                self._known_layout.deltas,
-                self._sums(self._squared_norms, supports).T,
-                strict=True,
-            )
-        )
+        sums = self._sums(supports, lambda recorded: recorded.squared_norms)
+        return dict(zip(self._layout.deltas, sums.T, strict=True))
 
-    def _sums(self, rows: Mapping[int, Tensor], supports: Sequence[Sequence[int]]) -> Tensor:
-        """*Shape:* (supports, width)."""
-        flat = torch.stack([rows[position] for support in supports for position in support])
+    def _sums(
+        self, supports: Sequence[Sequence[int]], part: Callable[[_Recorded], Tensor]
+    ) -> Tensor:
+        """A part of what was recorded, added up for each support. *Shape:* (supports, width)."""
+        flat = torch.stack([part(self._recorded[p]) for support in supports for p in support])
         number = [i for i, support in enumerate(supports) for _ in support]
         sums = flat.new_zeros(len(supports), flat.shape[1])
         return sums.index_add_(0, torch.tensor(number, device=self._device), flat)
@@ -309,68 +305,12 @@ class GradientCache:
     @property
     def matrix_names(self) -> list[str]:
         """The names of matrices with gradients."""
-        return [*dict.fromkeys((*self._known_layout.deltas, *self._known_layout.shared))]
+        return [*dict.fromkeys((*self._layout.deltas, *self._layout.shared))]
 
     @property
     def weight_names(self) -> list[str]:
         """The names of matrices and vectors with gradients."""
-        return [*self.matrix_names, *self._known_layout.vectors]
-
-    @property
-    def _known_layout(self) -> _Layout:
-        if self._layout is None:
-            raise ValueError("nothing has been recorded yet")
-        return self._layout
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The widths of the layers, by the names of their weights.
-
-    ``input_of`` maps each matrix to the name under which its inputs are stored. ``shared`` holds
-    the sum of both widths of matrices that are shared by the sentences.
-    """
-
-    input_of: dict[str, str]
-    inputs: dict[str, int]
-    deltas: dict[str, int]
-    vectors: dict[str, int]
-    shared: dict[str, int]
-
-    @property
-    def piece_bytes(self) -> int:
-        shared = 2 * sum(self.shared.values())  # n pieces have less than 2 n distances
-        matrices = sum(self.inputs.values()) + sum(self.deltas.values()) + shared
-        return 4 * max(matrices, sum(self.vectors.values()))  # a sentence has one set of vectors
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """*Shape:* each (slots, width)."""
-
-    inputs: dict[str, Tensor]
-    deltas: dict[str, Tensor]
-    n_slots: int
-    free: list[int]
-
-    def named(self) -> Iterator[tuple[str, Tensor]]:
-        """All tensors with names that tell inputs from deltas."""
-        yield from ((f"inputs {name}", rows) for name, rows in self.inputs.items())
-        yield from ((f"deltas {name}", rows) for name, rows in self.deltas.items())
-
-
-def _layout_of(trace: LayerTrace) -> _Layout:
-    matrices = trace.matrices
-    names: dict[int, str] = {}
-    for name, (inputs, _) in matrices.items():
-        names.setdefault(id(inputs), name)
-    return _Layout(
-        input_of={name: names[id(inputs)] for name, (inputs, _) in matrices.items()},
-        inputs={name: matrices[name][0].shape[1] for name in names.values()},
-        deltas={name: deltas.shape[1] for name, (_, deltas) in matrices.items()},
-        vectors={name: rows.shape[1] for name, rows in trace.vectors.items()},
-        shared={name: a.shape[1] + b.shape[1] for name, (a, b) in trace.shared.items()},
-    )
+        return [*self.matrix_names, *self._layout.vectors]
 
 
 def _squared_norms(trace: LayerTrace) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from metacross.errors import RunError
@@ -45,10 +45,13 @@ class GradientFiles:
         self._n_bytes = sum(size for _, size, _ in self._files())
 
     def read(self, example: Example) -> dict[str, Tensor] | None:
-        """What was written for a sentence; None if there is nothing that can be read."""
+        """What was written for a sentence; None if there is nothing that can be read.
+
+        The tensors are memory-mapped: copy them and let them go, so that the file can be removed.
+        """
         path = self._path(example)
         try:
-            tensors = load(path.read_bytes())
+            tensors = load_file(path)
             path.touch()
         except (OSError, SafetensorError):
             return None

@@ -26,6 +26,7 @@ from metacross.model.encoder import (
 from metacross.model.frozen_cache import FrozenCache, PieceIds
 from metacross.model.frozen_states import FrozenStates
 from metacross.model.losses import sentence_losses
+from metacross.model.packing import packed_linear_layers
 from metacross.model.tokenizer import EncoderTokenizer, load_tokenizer
 from metacross.settings import EncoderSettings, RunSettings, Settings
 from metacross.text.sentence import CountedSentences, Sentence
@@ -165,9 +166,18 @@ class Tagger:
 
     def logits(self, batch: TaggerBatch) -> Tensor:
         """The logits of all tags for every word. *Shape:* (words, tags)."""
-        with autocast(self.precision, self.device), self._skipped_layers(batch):
+        with (
+            autocast(self.precision, self.device),
+            self._skipped_layers(batch),
+            self._packed_layers(batch),
+        ):
             scores = tag_logits(self.network, batch.piece_ids, batch.attention)
         return scores[batch.window_of_word, batch.piece_of_word].float()
+
+    def _packed_layers(self, batch: TaggerBatch) -> AbstractContextManager[object]:
+        if self.precision != "float32":
+            return contextlib.nullcontext()
+        return packed_linear_layers(batch.attention)
 
     def _skipped_layers(self, batch: TaggerBatch) -> AbstractContextManager[None]:
         if self._frozen_outputs is None:
