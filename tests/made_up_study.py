@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 
 from metacross.metrics.scoring import counts_by_sentence, score
+from metacross.study.packed_counts import packed_counts
 from metacross.study.results import (
     Result,
     StoredSentence,
@@ -107,7 +108,18 @@ def result_of(gold, predictions, *, system, seed=0, fraction=0.0, training=TRAIN
     )
 
 
-def made_up_study(folder, *, store_predictions=True, exclude=(), seeds=(0, 1)):
+def with_sentence_counts(result, gold, predictions):
+    """The same result with the counts of each sentence, as a study stores it."""
+    packed = {
+        mode: packed_counts(counts_by_sentence(gold, predicted_corpus(gold, predictions, mode)))
+        for mode in result.counts
+    }
+    return result.model_copy(update={"sentence_counts": packed})
+
+
+def made_up_study(
+    folder, *, store_predictions=True, store_counts=False, exclude=(), seeds=(0, 1)
+):
     """Three systems on Spanish and Chinese, zero-shot and with 2 % of labeled text.
 
     ``exclude`` holds the results to leave out, as (fraction, system, target, seed).
@@ -133,6 +145,8 @@ def made_up_study(folder, *, store_predictions=True, exclude=(), seeds=(0, 1)):
                         fraction=fraction,
                         training=TRAINING.model_copy(update={"folder": f"runs/{system}-{seed}"}),
                     )
+                    if store_counts:
+                        result = with_sentence_counts(result, gold, predictions)
                     if (fraction, system, target, seed) not in exclude:
                         study.add(result, predictions)
     if not store_predictions:

@@ -47,6 +47,29 @@ def test_results_without_predictions_are_not_compared(tmp_path):
     assert not stored.has_any(grid.results)
 
 
+def test_counts_in_the_results_are_compared_where_no_predictions_are_stored(tmp_path):
+    with_predictions = made_up_study(tmp_path / "predictions")
+    only_counts = made_up_study(tmp_path / "counts", store_predictions=False, store_counts=True)
+    grid = ResultsGrid.of(only_counts.results())
+    ours, base = grid.at(0.0, "ours", "es"), grid.at(0.0, "base", "es")
+    expected, stored = StoredPredictions(with_predictions), StoredPredictions(only_counts)
+    assert compare_systems(stored, ours, base) == compare_systems(expected, ours, base) is not None
+    assert compare_modes(stored, ours) == compare_modes(expected, ours) is not None
+    report = write_report(only_counts, "t").with_suffix(".md").read_text()
+    assert "Only the counts of predictions are stored" in report
+    assert "Case" not in report
+
+
+@pytest.mark.parametrize("packed", ["?", "AAAA", "eJwDAAAAAAE=", "eJxjZGIGAAANAAc="])
+def test_counts_that_cannot_be_unpacked_are_refused(tmp_path, packed):
+    study = made_up_study(tmp_path, store_predictions=False)
+    changed = result_in(study, "ours", "es", 0).model_copy(
+        update={"sentence_counts": {"plain": packed, "adapted": packed}}
+    )
+    with pytest.raises(DataError, match=r"sentence_counts of ours \(seed 0, es\) cannot be unpack"):
+        StoredPredictions(study).sentence_counts(changed)
+
+
 def test_predictions_that_disagree_with_the_results_are_refused(tmp_path):
     study = made_up_study(tmp_path)
     ours = result_in(study, "ours", "es", 0)

@@ -8,6 +8,8 @@ adapted weights; how these are made depends on the optimizer.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -131,8 +133,8 @@ def _groups(
     n_workers: int,
     group_size: int,
 ) -> list[Sequence[int]]:
-    """Groups of test sentences of similar length with supports of similar length, the most
-    expensive first; every worker gets the same number of groups.
+    """Groups of test sentences of similar length with supports of similar length. All groups cost
+    about the same, and every worker gets the same number of them, so that none waits for others.
     """
 
     def n_support(i: int) -> int:
@@ -141,21 +143,22 @@ def _groups(
     def longest_support(i: int) -> tuple[int, int]:
         return max(example.n_pieces for example in supports[i].values()), n_support(i)
 
-    def cost(group: Sequence[int]) -> int:
-        return sum(n_support(i) + examples[i].n_pieces for i in group)
+    def cost(i: int) -> int:
+        return n_support(i) + examples[i].n_pieces
 
     if group_size == 1:
-        return sorted(([i] for i in tests), key=cost, reverse=True)
+        return [[i] for i in sorted(tests, key=cost, reverse=True)]
     n_groups = n_workers * math.ceil(len(tests) / group_size / n_workers)
     n_bands = max(1, round(math.sqrt(n_groups)))
     groups = []
-    for band in _evenly(sorted(tests, key=longest_support), n_bands):
+    for band in _evenly(sorted(tests, key=longest_support), n_bands, cost):
         by_length = sorted(band, key=lambda i: examples[i].n_pieces)
-        groups += _evenly(by_length, round(n_groups / n_bands))
-    return sorted(groups, key=cost, reverse=True)
+        groups += _evenly(by_length, round(n_groups / n_bands), cost)
+    return sorted(groups, key=lambda group: sum(map(cost, group)), reverse=True)
 
 
-def _evenly(items: Sequence[int], n: int) -> list[Sequence[int]]:
-    """Split into ``n`` parts of about equal size; empty parts are left out."""
-    ends = [len(items) * i // n for i in range(n + 1)]
+def _evenly(items: Sequence[int], n: int, cost: Callable[[int], int]) -> list[Sequence[int]]:
+    """Split into ``n`` parts of about equal cost; empty parts are left out."""
+    sums = [0, *itertools.accumulate(map(cost, items))]
+    ends = [bisect.bisect_left(sums, sums[-1] * i / n) for i in range(n + 1)]
     return [items[i:j] for i, j in pairwise(ends) if i < j]

@@ -1,4 +1,4 @@
-"""Reads the stored predictions of a study and counts their correct entities."""
+"""Reads the stored predictions of a study, or only their counts, for each sentence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.metrics.significance import Comparison, Counts, compare
+from metacross.study.packed_counts import unpacked_counts
 from metacross.study.plan import fraction_name
 from metacross.study.results import Mode, Result, StoredSentence, StudyFolder
 from metacross.study.statistics import ResultsBySeed, evaluated_modes
@@ -22,7 +23,7 @@ class SentenceCounts:
     """The correct, predicted and gold entities of each sentence, and its neighbors' similarity.
 
     *Shape:* ``by_mode`` (sentences, 3) each; ``similarities`` (sentences,), the mean over the
-    neighbors of a sentence, NaN where it has none.
+    neighbors of a sentence, NaN where it has none or where predictions are not stored.
     """
 
     by_mode: dict[Mode, Counts]
@@ -61,19 +62,25 @@ class StoredPredictions:
         return predictions
 
     def sentence_counts(self, result: Result) -> SentenceCounts | None:
-        """The counts of each sentence; None where predictions or corpus are not stored."""
+        """The counts of each sentence, from the predictions or else from the result; None where
+        neither has them.
+        """
         if result.key not in self._sentence_counts:
             self._sentence_counts[result.key] = self._count(result)
         return self._sentence_counts[result.key]
 
     def has_any(self, results: Iterable[Result]) -> bool:
-        """Whether the predictions of at least one result are stored."""
+        """Whether the counts of each sentence are known for at least one result."""
         return any(self.sentence_counts(result) is not None for result in results)
+
+    def has_any_sentences(self, results: Iterable[Result]) -> bool:
+        """Whether the predictions of at least one result are stored, not only their counts."""
+        return any(self.sentences(result) is not None for result in results)
 
     def _count(self, result: Result) -> SentenceCounts | None:
         gold, sentences = self.gold(result), self.sentences(result)
         if gold is None or sentences is None:
-            return None
+            return self._counts_in(result)
         by_mode: dict[Mode, Counts] = {
             mode: counts_by_sentence(gold, _predicted(gold, sentences, mode))
             for mode in evaluated_modes(result)
@@ -82,6 +89,22 @@ class StoredPredictions:
             self._check_agreement(result, mode, counts)
         similarities = [_mean_similarity(sentence) for sentence in sentences]
         return SentenceCounts(by_mode, np.array(similarities))
+
+    def _counts_in(self, result: Result) -> SentenceCounts | None:
+        """The counts that are stored in the result itself."""
+        if not result.sentence_counts:
+            return None
+        try:
+            by_mode = {
+                mode: unpacked_counts(packed) for mode, packed in result.sentence_counts.items()
+            }
+        except ValueError as problem:
+            raise DataError(
+                f"{self._folder.results_file}: sentence_counts of {result.system} "
+                f"(seed {result.seed}, {result.target}) {problem}; run the study again"
+            ) from None
+        n_sentences = len(next(iter(by_mode.values())))
+        return SentenceCounts(by_mode, np.full(n_sentences, np.nan))
 
     def _check_agreement(self, result: Result, mode: Mode, counts: Counts) -> None:
         """Stored predictions must have the scores of the result that they belong to."""

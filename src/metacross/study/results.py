@@ -61,7 +61,9 @@ class Result(JsonRecord):
     """The score of a system with a seed on a target, with a fraction of its labeled sentences.
 
     ``fraction`` is 0.0 for zero-shot. ``counts`` are entity counts by mode and label: plain and,
-    where the system adapts, adapted; the tables show the ``reported_mode``. ``digests`` (source
+    where the system adapts, adapted; the tables show the ``reported_mode``. ``sentence_counts``
+    are those of each sentence by mode, packed, so that results can be tested for significance
+    where the predictions are not at hand; older lines have none. ``digests`` (source
     corpus, dev corpus, target corpus, encoder) and ``recipe`` say what the result depends on;
     ``key`` identifies all of it.
     """
@@ -74,6 +76,7 @@ class Result(JsonRecord):
     labels: tuple[str, ...]
     reported_mode: Mode
     counts: dict[Mode, dict[str, LabelCounts]]
+    sentence_counts: dict[Mode, str] = {}
     training: TrainingSummary
     seconds: float
     digests: dict[str, str] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import SentencePrediction
 from metacross.baselines.train_baseline import training_seconds
-from metacross.metrics.scoring import score
+from metacross.metrics.scoring import counts_by_sentence, score
 from metacross.model.model_folder import is_model_folder
 from metacross.model.peak_memory import peak_memory
 from metacross.study.callbacks import StudyCallback
@@ -24,8 +24,8 @@ from metacross.study.models import (
     trained_baseline,
     trained_model,
 )
+from metacross.study.packed_counts import packed_counts
 from metacross.study.results import (
-    LabelCounts,
     Mode,
     Result,
     StoredSentence,
@@ -89,11 +89,8 @@ def run_system(
         else:
             scored_model = _fine_tuned(planned, run_folder, callback)
         predictions = _predictions(scored_model, planned, callback)
-        counts = {
-            mode: counts_of(score(planned.target.corpus, _labeled_corpus(mode_predictions)))
-            for mode, mode_predictions in predictions.items()
-        }
-        result = _result(planned, counts, training, time.monotonic() - start)
+        labeled = {mode: _labeled_corpus(of_mode) for mode, of_mode in predictions.items()}
+        result = _result(planned, labeled, training, time.monotonic() - start)
         folder.add_corpus(planned.digests["source corpus"], system_run.corpora.source)
         folder.add_corpus(planned.digests["target corpus"], planned.target.corpus)
         with_neighbors = system_run.baseline is None  # others may have another datastore
@@ -196,12 +193,12 @@ def _sentence_predictions(
 
 def _result(
     planned: PlannedResult,
-    counts: Mapping[Mode, dict[str, LabelCounts]],
+    labeled: Mapping[Mode, Corpus],
     summary: TrainingSummary,
     seconds: float,
 ) -> Result:
     packages = ("metacross", "torch", "transformers", "tokenizers", "numpy")
-    run = planned.system_run
+    run, gold = planned.system_run, planned.target.corpus
     return Result(
         key=planned.key,
         system=run.system,
@@ -209,8 +206,12 @@ def _result(
         target=planned.target.name,
         fraction=planned.fraction,
         labels=run.labels,
-        reported_mode="adapted" if "adapted" in counts else "plain",
-        counts=dict(counts),
+        reported_mode="adapted" if "adapted" in labeled else "plain",
+        counts={mode: counts_of(score(gold, corpus)) for mode, corpus in labeled.items()},
+        sentence_counts={
+            mode: packed_counts(counts_by_sentence(gold, corpus))
+            for mode, corpus in labeled.items()
+        },
         training=summary,
         seconds=round(seconds, 1),
         digests=dict(planned.digests),

@@ -45,7 +45,7 @@ def write_report(folder: StudyFolder, title: str) -> Path:
 
 
 def _sections(grid: ResultsGrid, stored: StoredPredictions, study: str | None) -> Iterator[Section]:
-    has_predictions = stored.has_any(grid.results)
+    has_predictions = stored.has_any_sentences(grid.results)
     yield scores_section(grid, stored)
     if has_baselines(grid):
         yield baselines_section(grid, stored)
@@ -86,9 +86,11 @@ def _facts(grid: ResultsGrid, stored: StoredPredictions) -> Iterator[str]:
         )
     elif n_stored < len(grid.results):
         yield (
-            f"Predictions are stored for {n_stored:,} of {len(grid.results):,} results: there are "
-            "no significance tests for the others."
+            f"Predictions or their counts are stored for {n_stored:,} of {len(grid.results):,} "
+            "results: there are no significance tests for the others."
         )
+    if n_stored and not stored.has_any_sentences(grid.results):
+        yield "Only the counts of predictions are stored: there are no neighbors and no case study."
 
 
 def _listed(names: Sequence[str]) -> str:
