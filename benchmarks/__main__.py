@@ -27,9 +27,11 @@ MEMORY_WORK = (
     "plain mbert 64",
     "adapted mbert 64",
     "adapted mbert 192",
+    "normalized mbert 192",
     "textbook mbert 64",
     "plain mini 500",
     "adapted mini 500",
+    "normalized mini 500",
     "textbook mini 500",
 )
 """Kind of work, size of the model and number of sentences."""

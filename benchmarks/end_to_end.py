@@ -41,14 +41,16 @@ def measure(size: str, *, repeats: int, n_tests: int, n_adam: int) -> dict[str, 
     def adapted(way: str, n: int, folder: Path | None = None) -> Callable[[int], int]:
         def predict(repeat: int) -> int:
             run = {"gradient_folder": str(folder / str(repeat))} if folder else {}
-            parts = _adapting(model, WAYS[way], **run)
-            n_recorded[way] = _n_recorded(_predict(parts, sentences[: n if repeat else _WARM_UP]))
+            parts = adapting(model, WAYS[way], **run)
+            n_recorded[way] = _n_recorded(
+                predict_adapted(parts, sentences[: n if repeat else _WARM_UP])
+            )
             return n
 
         return predict
 
     def plain(repeat: int) -> int:
-        _plain(model, sentences[: n_tests if repeat else _WARM_UP])
+        predict_plain(model, sentences[: n_tests if repeat else _WARM_UP])
         return n_tests
 
     with tempfile.TemporaryDirectory(prefix="metacross-") as temporary:
@@ -83,14 +85,17 @@ def growth(*, repeats: int, n_tests: int, source_sizes: Sequence[int]) -> dict[s
     sentences = foreign_sentences(n_tests)
     results: dict[str, Any] = {}
     for n_source in source_sizes:
-        normalized = _adapting(_with_source(model, n_source), WAYS["normalized"])
+        normalized = adapting(_with_source(model, n_source), WAYS["normalized"])
         n_recorded: list[int] = []
 
         def adapted(_repeat: int, parts: ModelParts = normalized) -> int:
-            n_recorded.append(_n_recorded(_predict(parts, sentences)))  # noqa: B023
+            n_recorded.append(_n_recorded(predict_adapted(parts, sentences)))  # noqa: B023
             return n_tests
 
-        variants = {"plain": lambda _repeat: len(_plain(model, sentences)), "normalized": adapted}
+        def plain(_repeat: int) -> int:
+            return len(predict_plain(model, sentences))
+
+        variants = {"plain": plain, "normalized": adapted}
         seconds = time_in_turns(variants, repeats=repeats)
         results[str(n_source)] = {
             "variants": summary(seconds, "plain"),
@@ -113,7 +118,8 @@ def foreign_sentences(n: int) -> list[Sentence]:
     return sentences[:n]
 
 
-def _adapting(model: ModelParts, adaptation: Mapping[str, object], **run: object) -> ModelParts:
+def adapting(model: ModelParts, adaptation: Mapping[str, object], **run: object) -> ModelParts:
+    """A model with other settings of adaptation and of the run."""
     groups = {"adaptation": adaptation, "run": run}
     return replace(model, settings=settings_with(model.settings, groups))
 
@@ -130,7 +136,7 @@ def _with_source(model: ModelParts, n_source: int) -> ModelParts:
     return replace(model, datastore=changed)
 
 
-def _predict(model: ModelParts, sentences: Sequence[Sentence]) -> NerModel:
+def predict_adapted(model: ModelParts, sentences: Sequence[Sentence]) -> NerModel:
     """Label sentences with a model that was just loaded."""
     ner_model = NerModel(model)
     for _ in ner_model.predict_stream(sentences, adapt=True):
@@ -138,7 +144,8 @@ def _predict(model: ModelParts, sentences: Sequence[Sentence]) -> NerModel:
     return ner_model
 
 
-def _plain(model: ModelParts, sentences: Sequence[Sentence]) -> list[object]:
+def predict_plain(model: ModelParts, sentences: Sequence[Sentence]) -> list[object]:
+    """Likewise without adaptation; returns the predictions."""
     return list(NerModel(model).predict_stream(sentences, adapt=False))
 
 

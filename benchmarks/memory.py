@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-KINDS = ("plain", "adapted", "textbook", "exact", "faiss")
 
 
 def measure(kind: str, size: str, n_sentences: int) -> float:
@@ -34,8 +33,12 @@ def _work(kind: str, size: str, n_sentences: int) -> None:
         return
     from benchmarks.sizes import foreign_sentences, new_model
     from metacross.adaptation.ner_model import NerModel
+    from metacross.settings import settings_with
 
     model = new_model(size, "none" if kind == "plain" else "pretrained")
+    if kind == "normalized":
+        settings = settings_with(model.settings, {"adaptation": {"optimizer": "normalized"}})
+        model = replace(model, settings=settings)
     engine: Any = "textbook" if kind == "textbook" else "fast"
     sentences = foreign_sentences()[:n_sentences]
     list(NerModel(model, engine=engine).predict_stream(sentences, adapt=kind != "plain"))

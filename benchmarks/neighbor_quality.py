@@ -37,7 +37,9 @@ def main() -> None:
     plain = NerModel(model).predict_stream(corpus, adapt=False)
     labeled = Corpus(tuple(prediction.labeled for prediction in plain))
     sys.stdout.write(f"not adapted: F1 {100 * score(corpus, labeled).overall.f1:.1f}\n")
-    sys.stdout.write("| neighbors by | same types | F1 | seconds for the vectors |\n|---|---|---|---|\n")
+    sys.stdout.write(
+        "| neighbors by | same types | F1 | seconds for the vectors |\n|---|---|---|---|\n"
+    )
     rng = random.Random(0)
     source = _datastore(model).source
     drawn = [[source[rng.randrange(len(source))] for _ in range(2)] for _ in corpus]
@@ -55,9 +57,7 @@ def _row(model: ModelParts, corpus: Corpus, name: str) -> Iterator[str]:
     vectors = encoder.vectors(datastore.source.sentences)
     seconds = time.monotonic() - start
     other = Datastore(datastore.source, vectors, encoder, None, None)
-    predictions = list(
-        NerModel(replace(model, datastore=other)).predict_stream(corpus, adapt=True)
-    )
+    predictions = list(NerModel(replace(model, datastore=other)).predict_stream(corpus, adapt=True))
     neighbors = [
         [datastore.source[neighbor.position] for neighbor in prediction.neighbors]
         for prediction in predictions

@@ -45,7 +45,8 @@ GROWTH_VARIANTS = {
 }
 _MEMORY_NAMES = {
     "plain": "plain prediction",
-    "adapted": "adapted prediction",
+    "adapted": "adapted prediction, Adam",
+    "normalized": "adapted prediction, normalized steps",
     "textbook": "adapted prediction, textbook loop",
     "exact": "exact search",
     "faiss": "faiss search",

@@ -117,9 +117,7 @@ def with_sentence_counts(result, gold, predictions):
     return result.model_copy(update={"sentence_counts": packed})
 
 
-def made_up_study(
-    folder, *, store_predictions=True, store_counts=False, exclude=(), seeds=(0, 1)
-):
+def made_up_study(folder, *, store_predictions=True, store_counts=False, exclude=(), seeds=(0, 1)):
     """Three systems on Spanish and Chinese, zero-shot and with 2 % of labeled text.
 
     ``exclude`` holds the results to leave out, as (fraction, system, target, seed).
