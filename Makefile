@@ -35,7 +35,7 @@ check: install
 	$(BIN)/mypy
 
 test: install
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 coverage: install
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term

@@ -1,14 +1,17 @@
 """The fast engine against the textbook loop."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import metacross
 import tiny
 from metacross.adaptation.adapted_part import adapting
-from metacross.adaptation.fast import FastEngine, unsupported_reason
+from metacross.adaptation.fast import FastEngine, _groups, unsupported_reason
 from metacross.adaptation.gradient_recorder import GradientRecorder, UnsupportedLayer
 from metacross.adaptation.plain import label_logits
 from metacross.adaptation.textbook import adapted
@@ -234,6 +237,16 @@ def test_memory_for_records_is_bounded(encoders):
         assert 0 < engine.gradient_cache.n_bytes <= 60_000
     assert n_recorded[0] == len(examples)
     assert n_recorded[2] > n_recorded[1] > n_recorded[0]  # some had to go and come again
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=90), st.integers(1, 4))
+def test_groups_hold_every_sentence_once_and_cost_about_the_same(lengths, n_workers):
+    examples = [SimpleNamespace(n_pieces=n) for n in lengths]
+    supports = [{0: SimpleNamespace(n_pieces=20)} for _ in lengths]
+    groups = _groups(range(len(lengths)), examples, supports, n_workers, 16)
+    costs = [sum(20 + lengths[i] for i in group) for group in groups]
+    assert sorted(i for group in groups for i in group) == list(range(len(lengths)))
+    assert max(costs) <= sum(costs) / len(costs) + 2 * (20 + max(lengths))
 
 
 def test_memory_is_as_before_when_a_recording_raises(encoders, monkeypatch):
