@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 import metacross
 from benchmarks.measuring import machine_line
 from metacross.adaptation.ner_model import NerModel
@@ -29,9 +31,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="folder of a model that adapts")
     parser.add_argument("corpus", help="labeled target sentences")
+    parser.add_argument("--source", type=int, help="source sentences to use (all)")
     parser.add_argument("--encoder", action="append", required=True, metavar="NAME[:POOLING[:N]]")
     arguments = parser.parse_args()
-    model = load_model(arguments.model)
+    model = _with_source(load_model(arguments.model), arguments.source)
     corpus = metacross.read_corpus(arguments.corpus)
     sys.stdout.write(f"{machine_line()}\n")
     plain = NerModel(model).predict_stream(corpus, adapt=False)
@@ -48,6 +51,14 @@ def main() -> None:
         for row in _row(model, corpus, name):
             sys.stdout.write(row)
             sys.stdout.flush()
+
+
+def _with_source(model: ModelParts, n: int | None) -> ModelParts:
+    """The model with its first ``n`` source sentences; None: with all of them."""
+    whole = _datastore(model)
+    source = Corpus(tuple(whole.source[i] for i in range(len(whole.source))[:n]))
+    vectors = np.asarray(whole.vectors[: len(source)])
+    return replace(model, datastore=replace(whole, source=source, vectors=vectors, remembered=()))
 
 
 def _row(model: ModelParts, corpus: Corpus, name: str) -> Iterator[str]:
