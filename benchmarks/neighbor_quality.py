@@ -20,7 +20,7 @@ import metacross
 from benchmarks.measuring import machine_line
 from metacross.adaptation.ner_model import NerModel
 from metacross.metrics.scoring import score
-from metacross.model.encoder import load_encoder, sentence_pooling
+from metacross.model.encoder import Encoder, load_encoder, sentence_pooling
 from metacross.model.model_folder import Datastore, ModelParts, load_model
 from metacross.model.sentence_encoder import SentenceEncoder
 from metacross.text.sentence import Corpus, Sentence
@@ -64,10 +64,10 @@ def _with_source(model: ModelParts, n: int | None) -> ModelParts:
 def _row(model: ModelParts, corpus: Corpus, name: str) -> Iterator[str]:
     datastore = _datastore(model)
     start = time.monotonic()
-    encoder = _sentence_encoder(model, name)
+    outside, encoder = _encoders(model, name)
     vectors = encoder.vectors(datastore.source.sentences)
     seconds = time.monotonic() - start
-    other = Datastore(datastore.source, vectors, encoder, None, None)
+    other = Datastore(datastore.source, vectors, encoder, None, outside)
     predictions = list(NerModel(replace(model, datastore=other)).predict_stream(corpus, adapt=True))
     neighbors = [
         [datastore.source[neighbor.position] for neighbor in prediction.neighbors]
@@ -78,14 +78,15 @@ def _row(model: ModelParts, corpus: Corpus, name: str) -> Iterator[str]:
     yield f"| {name} | {_shared(corpus, neighbors):.1f} % | {f1:.1f} | {seconds:.0f} |\n"
 
 
-def _sentence_encoder(model: ModelParts, name: str) -> SentenceEncoder:
+def _encoders(model: ModelParts, name: str) -> tuple[Encoder, SentenceEncoder]:
     path, _, options = name.partition(":")
     pooling, _, n_layers = options.partition(":")
     encoder = load_encoder(path, layers=int(n_layers) if n_layers else None)
     cutter = encoder.tokenizer.window_cutter(max_length=128, overlap=64)
     chosen = sentence_pooling(encoder.network, cutter.special, pooling or None)
     tagger = model.tagger
-    return SentenceEncoder(encoder.network, cutter, chosen, tagger.device, tagger.word_grouper)
+    network, grouper = encoder.network, tagger.word_grouper
+    return encoder, SentenceEncoder(network, cutter, chosen, tagger.device, grouper)
 
 
 def _datastore(model: ModelParts) -> Datastore:

@@ -30,12 +30,12 @@ def registered() -> None:
     metacross.register_pipelines()
 
 
-def assert_same_entities(found: list[dict], expected: list[dict]) -> None:
+def assert_same_entities(found: list[dict], expected: list[dict], score_difference=1e-5) -> None:
     """Words are not compared: transformers glues word pieces together: ``eva ##n ##n ##a``."""
     keys = ["entity_group", "start", "end"]
     assert [[f[key] for key in keys] for f in found] == [[e[key] for key in keys] for e in expected]
     scores = [float(entity["score"]) for entity in expected]
-    assert [entity["score"] for entity in found] == pytest.approx(scores, abs=1e-5)
+    assert [entity["score"] for entity in found] == pytest.approx(scores, abs=score_difference)
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -78,7 +78,8 @@ def test_a_list_gives_a_list_and_an_iterator_an_iterator(entities_of):
     for found in (entities_of(SENTENCES), entities_of(tuple(SENTENCES))):
         assert isinstance(found, list)
         for entities, expected in zip(found, alone, strict=True):
-            assert_same_entities(entities, expected)
+            # a step of Adam on a gradient near zero depends on rounding, and so on the batch
+            assert_same_entities(entities, expected, score_difference=1e-3)
     stream = entities_of((sentence for sentence in SENTENCES), batch_size=2)
     assert iter(stream) is stream
     assert [len(entities) for entities in stream] == [len(entities) for entities in alone]

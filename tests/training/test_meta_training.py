@@ -233,6 +233,7 @@ def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
 
 
 FAMILIES = [*tiny.FAMILIES, "mini"]
+# float32 rounds differently from processor to processor; a wrong term is off by far more
 LARGE_GRADIENTS = ["modernbert", "t5", "mt5", "gemma3", "embedding-gemma"]
 STEPS = {
     "normalized": (),
@@ -278,7 +279,7 @@ def assert_equal(ours, textbook, limit=1e-6):
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "albert"])
 def test_tasks_side_by_side_have_the_textbook_s_meta_gradient(encoders, family):
     ours, textbook = both_learners("mini" if family == "mini" else encoders[family])
-    assert_equal(ours, textbook, 1e-5 if family in LARGE_GRADIENTS else 2e-6)
+    assert_equal(ours, textbook, 5e-5 if family in LARGE_GRADIENTS else 1e-5)
 
 
 @pytest.mark.parametrize("overrides", STEPS.values(), ids=STEPS)
@@ -287,7 +288,7 @@ def test_tasks_side_by_side_have_the_textbook_s_meta_gradient(encoders, family):
 )
 def test_it_is_so_with_every_kind_of_step(encoders, family, overrides):
     ours, textbook = both_learners(encoders[family], overrides)
-    assert_equal(ours, textbook, 1e-5 if family in LARGE_GRADIENTS else 2e-6)
+    assert_equal(ours, textbook, 5e-5 if family in LARGE_GRADIENTS else 1e-5)
 
 
 def test_the_inner_steps_matter(encoders):
