@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
     ("study", "lines"),
     [
         ("docs/studies/mini-zero-shot.yaml", "mini-zero-shot"),
+        ("docs/studies/mini-chinese.yaml", "mini-chinese"),
         ("docs/studies/mini-search.yaml", "mini-search"),
         ("docs/studies/mini-normalized-search.yaml", "mini-normalized-search"),
         ("docs/studies/mini-normalized.yaml", "mini-normalized"),
