@@ -1,6 +1,6 @@
 """Runs all benchmarks and writes results.json, results.md and the plots to this folder.
 
-python -m benchmarks            # about an hour on two cores
+python -m benchmarks            # about 40 minutes on two cores
 python -m benchmarks --quick    # a minute, to check that everything works; writes no files
 python -m benchmarks --render   # rewrites results.md and the plots from results.json
 """

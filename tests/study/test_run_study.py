@@ -12,6 +12,7 @@ import pytest
 
 from metacross.adaptation.ner_model import load
 from metacross.study.callbacks import StudyCallback
+from metacross.study.packed_counts import unpacked_counts
 from metacross.study.plan import load_study
 from metacross.study.results import StudyFolder
 from metacross.study.run_study import plan_study, run_study
@@ -63,6 +64,15 @@ def test_a_result_counts_the_stored_predictions(study_file, tmp_path):
         for gold, prediction in zip(corpus, folder.sentences(ours), strict=True)
     )
     assert ours.score().correct == correct
+    by_sentence = [
+        [
+            len({*gold.spans} & {*found.spans["adapted"]}),
+            len(found.spans["adapted"]),
+            len(gold.spans),
+        ]
+        for gold, found in zip(corpus, folder.sentences(ours), strict=True)
+    ]
+    assert unpacked_counts(ours.sentence_counts["adapted"]).tolist() == by_sentence
 
 
 def test_the_command_and_python_give_the_same_results_file(small_study_file, tmp_path, run):
