@@ -13,7 +13,8 @@ from benchmarks.measuring import summary, time_in_turns
 from benchmarks.sizes import new_model
 from benchmarks.synthetic_source import varied_sentences
 from metacross.adaptation.ner_model import NerModel
-from metacross.model.model_folder import Datastore, ModelParts
+from metacross.model.datastore import Datastore
+from metacross.model.model_folder import ModelParts
 from metacross.settings import settings_with
 from metacross.text.bundled_corpus import TARGETS
 from metacross.text.sentence import Corpus, Sentence

@@ -20,8 +20,9 @@ import metacross
 from benchmarks.measuring import machine_line
 from metacross.adaptation.ner_model import NerModel
 from metacross.metrics.scoring import score
+from metacross.model.datastore import Datastore
 from metacross.model.encoder import Encoder, load_encoder, sentence_pooling
-from metacross.model.model_folder import Datastore, ModelParts, load_model
+from metacross.model.model_folder import ModelParts, load_model
 from metacross.model.sentence_encoder import SentenceEncoder
 from metacross.text.sentence import Corpus, Sentence
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import metacross
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.serving.demo_model import demo_model_folder, train_demo_model
 from metacross.text.bundled_corpus import TARGETS
 

@@ -12,8 +12,9 @@ import torch
 from transformers import BertConfig, BertForTokenClassification
 
 from metacross.adaptation.retrieval import SentenceIndex
+from metacross.model.datastore import Datastore
 from metacross.model.encoder import load_encoder, new_tagger_network
-from metacross.model.model_folder import Datastore, ModelParts
+from metacross.model.model_folder import ModelParts
 from metacross.model.sentence_encoder import SentenceEncoder, Vectors, pretrained_twin
 from metacross.model.tagger import Example, Tagger
 from metacross.model.tokenizer import load_tokenizer

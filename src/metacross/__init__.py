@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from metacross.study.plan import Study
     from metacross.study.run_study import StudyResults, run_study
     from metacross.training.callbacks import Callback
-    from metacross.training.train import fine_tune, train
+    from metacross.training.fine_tuning import fine_tune
+    from metacross.training.train import train
 
 __version__ = "0.1.0.dev0"
 
@@ -115,7 +116,7 @@ _LAZY = {
     "StudyResults": "metacross.study.run_study",
     "compare_studies": "metacross.study.compare_studies",
     "evaluate": "metacross.adaptation.evaluation",
-    "fine_tune": "metacross.training.train",
+    "fine_tune": "metacross.training.fine_tuning",
     "load": "metacross.adaptation.ner_model",
     "pipeline": "metacross.serving.pipeline",
     "register_pipelines": "metacross.serving.pipeline",

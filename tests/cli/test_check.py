@@ -8,7 +8,7 @@ import pytest
 import metacross
 import tiny
 from metacross.model.model_card import CardContent, LanguageResult, MeanScore, card_text
-from metacross.model.model_folder import describe_model
+from metacross.model.model_mark import describe_model
 from metacross.study.results import StudyFolder
 from metacross.text.writing import write_corpus
 

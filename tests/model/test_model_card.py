@@ -11,7 +11,7 @@ import metacross
 import tiny
 from metacross.model.card_reading import content_of_card, front_matter_of
 from metacross.model.model_card import CARD, CardContent, LanguageResult, MeanScore, card_text
-from metacross.model.model_folder import describe_model
+from metacross.model.model_mark import describe_model
 from metacross.text.writing import write_corpus
 from metacross.training.run_folder import corpus_digest
 from tools.docs.printed_output import code_blocks, page_folder

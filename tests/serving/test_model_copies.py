@@ -4,7 +4,7 @@ import pytest
 
 import metacross
 from metacross.errors import ModelError
-from metacross.model.model_folder import model_files
+from metacross.model.model_mark import model_files
 from metacross.serving import model_copies
 from metacross.serving.model_copies import copy_model, packed_model, unpack_model
 

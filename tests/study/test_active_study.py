@@ -15,7 +15,7 @@ from metacross.study.active_study import ActiveStudy, run_active_study
 from metacross.study.plan import Study
 from metacross.study.report.active_report import ActiveGrid, write_active_report
 from metacross.text.writing import write_corpus
-from metacross.training.train import random_subset
+from metacross.training.sampling import random_subset
 
 
 @pytest.fixture

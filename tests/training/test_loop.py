@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 import metacross
 import tiny
 from metacross.errors import DataError, MetacrossError, ModelError, RunError
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.settings import load_settings
 from metacross.training.callbacks import Callback
 from metacross.training.run_folder import RunFolder

@@ -12,7 +12,7 @@ from torch import Tensor
 from metacross.adaptation.optimizers import Adam
 from metacross.errors import ModelError
 from metacross.model.mini_encoder import MiniModel
-from metacross.model.model_folder import check_writable
+from metacross.model.model_mark import check_writable
 from metacross.training.callbacks import Callback, JsonLog
 from metacross.training.checkpoints import (
     Checkpoints,

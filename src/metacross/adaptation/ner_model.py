@@ -23,7 +23,8 @@ from metacross.adaptation.sentence_adapter import EngineName, Progress, Sentence
 from metacross.adaptation.textbook import dropout
 from metacross.errors import DataError, ModelError, SettingsError
 from metacross.model.hub_models import find_model
-from metacross.model.model_folder import ModelParts, load_model, save_model, tagger_kind
+from metacross.model.model_folder import ModelParts, load_model, save_model
+from metacross.model.model_mark import tagger_kind
 from metacross.model.remembered import Remembered, joined
 from metacross.settings import Settings, settings_with
 from metacross.text.language_codes import checked_language
@@ -265,7 +266,7 @@ class NerModel:
 
         See :func:`metacross.fine_tune`. This model is unchanged.
         """
-        from metacross.training.train import fine_tune
+        from metacross.training.fine_tuning import fine_tune
 
         return fine_tune(
             self,

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from metacross.adaptation.ner_model import NerModel
-from metacross.model.model_folder import ModelParts, install_model, mark_text
+from metacross.model.model_folder import ModelParts, install_model
+from metacross.model.model_mark import mark_text
 from metacross.model.training_facts import TrainingFacts
 from metacross.settings import Settings
 

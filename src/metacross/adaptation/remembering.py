@@ -9,7 +9,9 @@ from pathlib import Path
 
 from metacross.adaptation.evaluation import check_labels
 from metacross.errors import DataError, ModelError
-from metacross.model.model_folder import Datastore, ModelParts, is_model_folder
+from metacross.model.datastore import Datastore
+from metacross.model.model_folder import ModelParts
+from metacross.model.model_mark import is_model_folder
 from metacross.model.remembered import (
     Remembered,
     joined,

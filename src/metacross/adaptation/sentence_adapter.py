@@ -31,9 +31,9 @@ from metacross.adaptation.retrieval import (
     searches_exactly,
 )
 from metacross.adaptation.textbook import adapted, dropout
+from metacross.model.datastore import Datastore
 from metacross.model.devices import seeded
 from metacross.model.frozen_states import FrozenStates
-from metacross.model.model_folder import Datastore
 from metacross.model.sentence_encoder import Vectors
 from metacross.model.tagger import Example, Tagger
 from metacross.settings import Settings

@@ -23,7 +23,7 @@ from metacross.errors import ModelError
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.crf import Chain, best_paths
 from metacross.model.linear_crf import LinearCrf
-from metacross.model.model_folder import describe_model, saved_settings, tagger_kind
+from metacross.model.model_mark import describe_model, saved_settings, tagger_kind
 from metacross.model.training_facts import TrainingFacts
 from metacross.model.word_tagger import (
     WordTagger,

@@ -18,11 +18,11 @@ from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_
 from metacross.baselines.source_similarity import source_weights
 from metacross.baselines.workshop import Workshop, merged, soft_sentences
 from metacross.errors import DataError, SettingsError
-from metacross.model.model_folder import Datastore
+from metacross.model.datastore import Datastore
 from metacross.text.sentence import Corpus
 from metacross.training.adversarial import least_telling
 from metacross.training.distillation import SoftSentence
-from metacross.training.train import random_subset
+from metacross.training.sampling import random_subset
 
 _COMPARED = 1_000  # sentences of raw text whose language is compared with the sources
 

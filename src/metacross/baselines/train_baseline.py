@@ -17,7 +17,7 @@ from metacross.baselines.systems import find_baseline
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError
 from metacross.model.baseline_record import RECORD, read_record
-from metacross.model.model_folder import check_writable, is_model_folder
+from metacross.model.model_mark import check_writable, is_model_folder
 from metacross.model.ranks import refuse_sharing
 from metacross.settings import Recipe, Settings, load_settings, settings_with, validated
 from metacross.text.language_codes import checked_language

@@ -19,7 +19,7 @@ from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
 from metacross.baselines.resources import MAKING, Resources
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.linear_crf import train_linear_crf
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.model.word_features import WordFeatures
 from metacross.settings import Settings, settings_with
 from metacross.text.reading import read_corpus
@@ -30,8 +30,10 @@ from metacross.text.writing import write_corpus
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
+from metacross.training.fine_tuning import fine_tune
 from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
-from metacross.training.train import fine_tune, random_subset, train
+from metacross.training.sampling import random_subset
+from metacross.training.train import train
 from metacross.training.word_tagger_training import train_bilstm_crf
 
 _Changes: TypeAlias = Mapping[str, Mapping[str, object]]

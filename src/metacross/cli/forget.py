@@ -26,7 +26,7 @@ def forget_command(
     Its weights are not affected: sentences that it was trained on stay in them.
     """
     from metacross.adaptation.remembering import saved_without
-    from metacross.model.model_folder import describe_model
+    from metacross.model.model_mark import describe_model
     from metacross.model.remembered import read_remembered
 
     if bool(ids) == every:

@@ -35,7 +35,7 @@ def remember_command(
     or none.
     """
     if not files:
-        from metacross.model.model_folder import describe_model
+        from metacross.model.model_mark import describe_model
         from metacross.model.remembered import read_remembered
 
         describe_model(model)  # an error if it is no model

@@ -147,7 +147,7 @@ def _check_installed() -> None:
 def _demo_folder() -> Path:
     """The demo model, trained if it is not there yet."""
     from metacross.cli.progress import TrainingBar
-    from metacross.model.model_folder import is_model_folder
+    from metacross.model.model_mark import is_model_folder
     from metacross.serving.demo_model import demo_model_folder, train_demo_model
 
     folder = demo_model_folder()

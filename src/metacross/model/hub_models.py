@@ -20,9 +20,10 @@ from huggingface_hub.errors import (
 
 from metacross.errors import ModelError
 from metacross.model.baseline_record import RECORD
+from metacross.model.datastore import SOURCE_FILES
 from metacross.model.encoder_files import first_line
 from metacross.model.model_card import CARD, HUB
-from metacross.model.model_folder import MARK, SOURCE_FILES, is_model_folder
+from metacross.model.model_mark import MARK, is_model_folder
 
 _NETWORK_FILES = (
     "config.json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from metacross.model.model_folder import model_files
+from metacross.model.model_mark import model_files
 from metacross.text.resource_files import file_digest
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from metacross.errors import ModelError, SettingsError
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
+from metacross.model.datastore import SOURCE
 from metacross.model.hub_models import find_model
 from metacross.model.model_card import CARD, HUB, CardContent, card_text, entity_examples
-from metacross.model.model_folder import SOURCE, describe_model
+from metacross.model.model_mark import describe_model
 from metacross.study.card_results import results_of_model
 from metacross.text.reading import read_corpus
 from metacross.text.writing import write_atomically

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from metacross.errors import ModelError
-from metacross.model.model_folder import is_model_folder, model_files
+from metacross.model.model_mark import is_model_folder, model_files
 
 MAX_PACKED_BYTES = 2**31 - 1
 """What fits in one value of msgpack, in which spaCy packs pipelines."""

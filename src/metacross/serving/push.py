@@ -26,7 +26,7 @@ from metacross.model.hub_models import (
     check_repository,
 )
 from metacross.model.model_card import CARD, HUB, CardContent, ModelDescription
-from metacross.model.model_folder import MARK, describe_model, mark_text
+from metacross.model.model_mark import MARK, describe_model, mark_text
 from metacross.model.training_facts import shown_name
 from metacross.serving.card import card_of, given_content
 

@@ -12,7 +12,7 @@ from metacross.adaptation.sentence_adapter import EngineName
 from metacross.model.encoder_digest import encoder_digest
 from metacross.model.hub_models import FoundModel, find_model
 from metacross.model.model_card import HUB
-from metacross.model.model_folder import saved_labels
+from metacross.model.model_mark import saved_labels
 
 _SHOWN = 12  # digits of a digest
 

@@ -140,7 +140,7 @@ class MetacrossComponent(Pipe):
         """The entity types; none if there is no model yet."""
         if self._model is not None:
             return self._model.labels
-        from metacross.model.model_folder import is_model_folder, saved_labels
+        from metacross.model.model_mark import is_model_folder, saved_labels
 
         if not isinstance(self._source, Path) or not is_model_folder(self._source):
             return ()
@@ -196,7 +196,7 @@ class MetacrossComponent(Pipe):
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "MetacrossComponent":
         """Use the model in a folder instead of the one in the config."""
-        from metacross.model.model_folder import saved_labels
+        from metacross.model.model_mark import saved_labels
 
         saved_labels(path)  # reports a folder without a model
         self._source, self._model = Path(path).absolute(), None

@@ -23,7 +23,7 @@ from metacross.study.plan import Study
 from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import corpus_digest
-from metacross.training.train import random_subset
+from metacross.training.sampling import random_subset
 
 LEARNINGS = ("remember", "fine-tune", "both")
 SIZES = (25, 50, 100, 200)

@@ -14,7 +14,7 @@ from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import SentencePrediction
 from metacross.baselines.train_baseline import training_seconds
 from metacross.metrics.scoring import counts_by_sentence, score
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.model.peak_memory import peak_memory
 from metacross.study.callbacks import StudyCallback
 from metacross.study.models import (
@@ -37,7 +37,7 @@ from metacross.study.system_runs import PlannedResult, SystemRun
 from metacross.study.target_curves import TargetCurves
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import RunFolder
-from metacross.training.train import random_subset
+from metacross.training.sampling import random_subset
 
 _CURVE_POINTS = 40  # of the loss, in a training summary
 

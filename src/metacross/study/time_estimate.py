@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.settings import Settings, settings_with
 from metacross.study.models import trained_model
 from metacross.study.system_runs import PlannedResult, SystemRun

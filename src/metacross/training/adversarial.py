@@ -19,7 +19,8 @@ from metacross.errors import RunError
 from metacross.model.batching import length_batches
 from metacross.model.devices import seeded
 from metacross.model.encoder import weights_digest
-from metacross.model.model_folder import ModelParts, check_writable, is_model_folder
+from metacross.model.model_folder import ModelParts
+from metacross.model.model_mark import check_writable, is_model_folder
 from metacross.model.tagger import Example, Tagger, new_tagger
 from metacross.model.training_facts import CorpusFacts, facts_of_training
 from metacross.model.word_states import states_and_logits
@@ -36,9 +37,9 @@ from metacross.training.checkpoints import (
     under,
 )
 from metacross.training.loop import Step, StepResult
+from metacross.training.run_and_save import run_and_save
 from metacross.training.run_folder import RunFolder, corpus_digest
 from metacross.training.sampling import Sampler
-from metacross.training.train import run_and_save
 
 _DISCRIMINATOR, _ITS_ADAM, _ENCODER_ADAM = "discriminator.", "its_adam.", "encoder_adam."
 

@@ -21,7 +21,8 @@ from metacross.errors import DataError
 from metacross.model.batching import padding_groups
 from metacross.model.devices import seeded
 from metacross.model.encoder import weights_digest
-from metacross.model.model_folder import ModelParts, check_writable, is_model_folder
+from metacross.model.model_folder import ModelParts
+from metacross.model.model_mark import check_writable, is_model_folder
 from metacross.model.tagger import Example, Tagger, new_tagger
 from metacross.model.training_facts import CorpusFacts, facts_of_training
 from metacross.settings import Settings
@@ -30,9 +31,9 @@ from metacross.text.tags import TagSet
 from metacross.training.callbacks import Callback
 from metacross.training.checkpoints import TrainingState
 from metacross.training.loop import Step, StepResult
+from metacross.training.run_and_save import run_and_save
 from metacross.training.run_folder import RunFolder, corpus_digest
 from metacross.training.sampling import Sampler
-from metacross.training.train import run_and_save
 
 _NO_TAG = -100  # ignored by the cross-entropy
 

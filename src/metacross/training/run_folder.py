@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from metacross.errors import RunError
-from metacross.model.model_folder import is_model_folder
+from metacross.model.model_mark import is_model_folder
 from metacross.settings_group import SettingsGroup
 from metacross.text.folder_lock import locked_folder
 from metacross.text.sentence import Corpus

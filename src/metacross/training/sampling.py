@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from metacross.errors import SettingsError
+from metacross.text.sentence import Corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,13 @@ class Sampler:
                 other: order for other, order in self._orders.items() if other == epoch - 1
             }
         return self._orders[epoch]
+
+
+def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
+    """``n_sentences`` random sentences of a corpus, without replacement, in their order."""
+    if not 1 <= n_sentences <= len(corpus):
+        raise SettingsError(
+            f"expected 1 to {len(corpus):,} sentences of {corpus.name}, found {n_sentences:,}"
+        )
+    positions = sorted(random.Random(seed).sample(range(len(corpus)), n_sentences))
+    return Corpus(tuple(corpus[position] for position in positions), source=corpus.source)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
-import platform
-import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,19 +16,13 @@ from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cache_folder, cached_vectors
 from metacross.errors import DataError, SettingsError
+from metacross.model.datastore import Datastore, outside_encoder, pretrained_encoder
 from metacross.model.encoder import Encoder, load_encoder, weights_digest
-from metacross.model.model_folder import (
-    Datastore,
-    ModelParts,
-    check_writable,
-    is_model_folder,
-    outside_encoder,
-    pretrained_encoder,
-    save_model,
-)
-from metacross.model.ranks import ALONE, Ranks, joined_ranks, refuse_sharing
+from metacross.model.model_folder import ModelParts
+from metacross.model.model_mark import check_writable, is_model_folder
+from metacross.model.ranks import ALONE, Ranks, joined_ranks
 from metacross.model.tagger import Example, Tagger, new_tagger
-from metacross.model.training_facts import CorpusFacts, TrainingFacts, facts_of_training
+from metacross.model.training_facts import CorpusFacts, facts_of_training
 from metacross.settings import Recipe, Settings, load_settings, settings_with
 from metacross.text.casing import (
     NOUNS,
@@ -40,24 +31,20 @@ from metacross.text.casing import (
     with_capitals,
 )
 from metacross.text.raw_text import read_raw_text
-from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.source_corpora import read_sources
 from metacross.text.stored_sentences import StoredSentences, stored
 from metacross.text.tags import TagSet
-from metacross.training.batch_training import fine_tuning_settings, mini_batch_step
+from metacross.training.batch_training import mini_batch_step
 from metacross.training.blocks import with_blocks
-from metacross.training.callbacks import Callback, JsonLog
+from metacross.training.callbacks import Callback
 from metacross.training.checkpoints import (
-    Checkpoints,
-    History,
     TrainingState,
-    load_weights,
-    read_tensors,
 )
-from metacross.training.loop import LoopSettings, Step, run
+from metacross.training.loop import Step
 from metacross.training.meta_training import maml_step
-from metacross.training.run_folder import RunFolder, corpus_digest, package_versions
+from metacross.training.run_and_save import run_and_save
+from metacross.training.run_folder import RunFolder, corpus_digest
 from metacross.training.sampling import drawn_positions
 from metacross.training.tasks import pseudo_tasks
 
@@ -174,137 +161,6 @@ def _train(
     step = _step(tagger, examples, datastore, settings, adam, callbacks, ranks)
     state = TrainingState(tagger.trainable, adam)
     return run_and_save(parts, examples, step, state, run_folder, validate, callbacks, ranks)
-
-
-def fine_tune(
-    model: NerModel,
-    target: Corpus | str | Path,
-    *,
-    fraction: float | None = None,
-    n_sentences: int | None = None,
-    seed: int = 0,
-    output: str | Path | None = None,
-    callbacks: Sequence[Callback] = (),
-) -> NerModel:
-    """A new model, trained further on labeled text of the target language (the paper's
-    low-resource setting). ``model`` is unchanged. The new model does not adapt.
-
-    A random subset of the text is used: ``fraction`` of it or ``n_sentences``; without either all
-    of it. With ``output`` the model is saved there.
-    """
-    refuse_sharing("fine-tuning")
-    if not isinstance(target, Corpus):
-        target = read_corpus(target)
-    check_labels(target, model.labels)
-    if fraction is not None and n_sentences is not None:
-        raise SettingsError("expected fraction or n_sentences, found both")
-    if fraction is not None:
-        if not 0 < fraction <= 1:
-            raise SettingsError(
-                f"fraction: expected a number above 0 and up to 1, found {fraction}"
-            )
-        n_sentences = max(1, round(fraction * len(target)))
-    subset = target if n_sentences is None else random_subset(target, n_sentences, seed)
-    settings = settings_with(
-        fine_tuning_settings(model.settings, len(subset)), {"run": {"seed": seed}}
-    )
-    with ExitStack() as stack:
-        folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
-        return _fine_tune(model, subset, settings, folder, callbacks)
-
-
-def _fine_tune(
-    model: NerModel,
-    subset: Corpus,
-    settings: Settings,
-    folder: str | Path,
-    callbacks: Sequence[Callback],
-) -> NerModel:
-    check_writable(Path(folder))
-    run_folder = RunFolder(folder)
-    digest = corpus_digest(subset)
-    run_folder.start(
-        settings, {"target corpus": digest, "model": weights_digest(model.tagger.network)}
-    )
-    if is_model_folder(folder):
-        return load(folder, device=settings.run.device)
-    tagger = Tagger(
-        copy.deepcopy(model.tagger.network),
-        model.tagger.tokenizer,
-        model.tagger.tag_set,
-        settings.encoder,
-        settings.run,
-    )
-    adam = Adam(tagger.trainable, settings.optimizer)
-    examples = tagger.examples(subset)
-    step = mini_batch_step(tagger, examples, settings, adam)
-    before = model.parts.facts or facts_of_training(settings.encoder.name)
-    facts = before.model_copy(update={"fine_tuned_on": CorpusFacts.of(subset, digest)})
-    parts = ModelParts(tagger, settings, datastore=None, adapts=False, facts=facts)
-    state = TrainingState(tagger.trainable, adam)
-    return run_and_save(parts, examples, step, state, run_folder, None, callbacks)
-
-
-def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:
-    """``n_sentences`` random sentences of a corpus, without replacement, in their order."""
-    if not 1 <= n_sentences <= len(corpus):
-        raise SettingsError(
-            f"expected 1 to {len(corpus):,} sentences of {corpus.name}, found {n_sentences:,}"
-        )
-    positions = sorted(random.Random(seed).sample(range(len(corpus)), n_sentences))
-    return Corpus(tuple(corpus[position] for position in positions), source=corpus.source)
-
-
-def run_and_save(
-    parts: ModelParts,
-    examples: Sequence[Example],
-    step: Step,
-    state: TrainingState,
-    run_folder: RunFolder,
-    validate: Callable[[], float] | None,
-    callbacks: Sequence[Callback],
-    ranks: Ranks = ALONE,
-) -> NerModel:
-    """Run the training loop, take the best weights, save the model."""
-    settings = parts.settings
-    meta, direct = settings.meta, settings.direct
-    loop = LoopSettings(
-        steps=meta.steps if settings.run.method == "meta" else direct.steps,
-        validate_every=settings.run.validate_every,
-        checkpoint_every=settings.run.checkpoint_every,
-    )
-    checkpoints = Checkpoints(run_folder.training, writes=ranks.is_first)
-    memory_bytes = 2**20 * settings.run.frozen_cache_mb
-    with run_folder.locked() if ranks.is_first else nullcontext():
-        log = [JsonLog(run_folder.log)] if ranks.is_first else []
-        with parts.tagger.frozen_cache(examples, memory_bytes=memory_bytes):
-            history = run(
-                step,
-                state,
-                loop,
-                checkpoints=checkpoints,
-                validate=validate,
-                callbacks=[*log, *callbacks],
-                ranks=ranks,
-            )
-        ranks.wait()  # until the best weights are written
-        load_weights(parts.tagger.trainable, read_tensors(checkpoints.best))
-        parts = replace(parts, facts=parts.facts and _with_outcome(parts.facts, history))
-        if ranks.is_first:
-            run_folder.finish(history)
-            save_model(parts, run_folder.folder)
-        ranks.wait()
-    return NerModel(parts)
-
-
-def _with_outcome(facts: TrainingFacts, history: History) -> TrainingFacts:
-    outcome = {
-        "dev_f1": history.best_f1,
-        "seconds": round(history.seconds, 1),
-        "versions": package_versions(),
-        "machine": f"{platform.system()} {platform.machine()}",
-    }
-    return facts.model_copy(update=outcome)
 
 
 def _step(

@@ -20,7 +20,7 @@ from metacross.model.hub_models import find_model
 from metacross.model.launch import RESUME
 from metacross.model.model_card import HUB
 from metacross.model.model_digest import model_digest
-from metacross.model.model_folder import describe_model
+from metacross.model.model_mark import describe_model
 from metacross.serving.bulk.local_runner import LocalRunner
 from metacross.serving.bulk.output_folder import OutputFolder, Receipt
 from metacross.serving.bulk.part_labeling import BulkModel, BulkTarget, versions
