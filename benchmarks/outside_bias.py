@@ -15,6 +15,7 @@ import torch
 import metacross
 from benchmarks.measuring import machine_line
 from metacross.metrics.scoring import score
+from metacross.model.word_states import output_layer
 from metacross.text.sentence import Corpus
 from metacross.text.tags import OUTSIDE
 
@@ -39,9 +40,8 @@ def main() -> None:
 def _row(folder: str, corpus: Corpus, bias: float) -> str:
     model = metacross.load(folder)
     tagger = model.parts.tagger
-    head_bias = tagger.trainable["classifier.bias"]
     with torch.no_grad():
-        head_bias[tagger.tag_set.tags.index(OUTSIDE)] += bias
+        output_layer(tagger.network).bias[tagger.tag_set.tags.index(OUTSIDE)] += bias
     known = frozenset(corpus.entities_by_label)
     predictions = [
         prediction.only(known) for prediction in model.predict_stream(corpus, adapt=False)

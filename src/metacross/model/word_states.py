@@ -23,7 +23,7 @@ def states_and_logits(tagger: Tagger, batch: TaggerBatch) -> tuple[Tensor, Tenso
     *Shape:* (words, width) and (words, tags).
     """
     inputs: list[Tensor] = []
-    handle = _output_layer(tagger.network).register_forward_pre_hook(
+    handle = output_layer(tagger.network).register_forward_pre_hook(
         lambda _layer, arguments: inputs.append(arguments[0])
     )
     try:
@@ -33,7 +33,8 @@ def states_and_logits(tagger: Tagger, batch: TaggerBatch) -> tuple[Tensor, Tenso
     return inputs[-1][batch.window_of_word, batch.piece_of_word].float(), logits
 
 
-def _output_layer(network: nn.Module) -> nn.Linear:
+def output_layer(network: nn.Module) -> nn.Linear:
+    """The linear layer that scores the tags."""
     for name in ("classifier", "score"):
         layer = getattr(network, name, None)
         if isinstance(layer, nn.Linear):
