@@ -102,8 +102,10 @@ def test_an_ending_is_removed_from_a_word_that_the_lexicon_does_not_have():
     assert words("the visited the houses") == ("el", "visitar", "el", "casa")
 
 
-def test_gaps_are_filled_outside_entities_only():
+def test_gaps_are_filled_but_not_those_of_names():
     gaps = Lexicon.of([("of", "de", 1), ("eu", "la", 1)])
+    in_name = words("on the Bank of EU", Span(2, 5, "ORG"), gaps=gaps)
+    assert in_name == ("en", "el", "Banco", "de", "EU")
     assert words("on the EU of house", Span(2, 3, "ORG"), gaps=gaps) == (
         *("en", "el", "EU"),
         *("de", "casa"),

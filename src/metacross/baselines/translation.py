@@ -57,8 +57,8 @@ class Translator:
     Of several translations the one with the largest sum of log-probabilities, of the lexicon and
     of a language model of the target's raw text, is taken. Words that the lexicon does not have
     are copied. Without raw text the lexicon alone decides, and words keep the source's capitals.
-    ``gaps`` is a second lexicon, such as one learned from parallel text, for words outside entities
-    that the first does not have.
+    ``gaps`` is a second lexicon, such as one learned from parallel text, for words that the first
+    does not have; capitalized words of entities stay as they are.
     """
 
     def __init__(
@@ -160,7 +160,8 @@ class Translator:
         for end in range(min(segment_end, start + self._longest), start, -1):
             phrase = words[start:end]
             in_entity = labels[start] is not None
-            options = _options(self._lexicon if in_entity else self._filled, phrase)
+            is_name = in_entity and not phrase[0].islower()
+            options = _options(self._lexicon if is_name else self._filled, phrase)
             if not options:
                 continue
             if in_entity and _has_same_form(options, phrase):
