@@ -34,7 +34,9 @@ def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study
         assert result.digests["encoder"] == encoder_digest("mini")
 
 
-@pytest.mark.parametrize("name", ["gemma-zero-shot", "gemma-search", "gemma-analysis"])
+@pytest.mark.parametrize(
+    "name", ["gemma-zero-shot", "gemma-search", "gemma-analysis", "gemma-inner", "gemma-beyond"]
+)
 def test_the_results_of_gemma_are_of_the_study_as_it_is(name):
     study = load_study(ROOT / f"docs/studies/{name}.yaml")
     for result in committed(name):
