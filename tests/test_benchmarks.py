@@ -85,3 +85,20 @@ def test_the_word_benchmark_compares_characters_with_words(
     assert rows["metacross"]["length"] == 5 / 3
     assert rows["metacross"]["at_edges"] == 1
     assert "| metacross | 100.0 % | 1.67 |" in capsys.readouterr().out
+
+
+def test_with_a_lower_score_of_o_more_entities_are_found(monkeypatch, capsys, tmp_path, request):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks import outside_bias
+
+    model = str(request.path.parent / "fixtures" / "model-0.1")
+    corpus = tmp_path / "es.conll"
+    corpus.write_text("Ana B-PER\nvive O\nen O\nLisboa B-LOC\n\n", encoding="utf-8")
+    arguments = [str(corpus), model, *("--bias", "100", "--bias", "0", "--bias", "-100")]
+    monkeypatch.setattr("sys.argv", ["outside_bias", *arguments])
+    outside_bias.main()
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines()[3:]]
+    n_entities = [int(row[6]) for row in rows]
+    assert n_entities[0] == 0
+    assert n_entities == sorted(n_entities)
+    assert n_entities[2] > 0
