@@ -182,6 +182,16 @@ class AdaptationSettings(SettingsGroup):
     dropout: bool = Field(False, description="use dropout while adapting")
 
 
+class PredictionSettings(SettingsGroup):
+    """How entities are read off the probabilities of tags."""
+
+    decoding: Literal["viterbi", "argmax"] = Field(
+        "viterbi",
+        description="viterbi: the most probable tags of a sentence in which I-X only continues an "
+        "entity of X; argmax: the most probable tag of each word",
+    )
+
+
 class FineTuningSettings(SettingsGroup):
     """Training on a little labeled text of the target language."""
 
@@ -272,6 +282,7 @@ class Settings(SettingsGroup):
     meta: MetaSettings = MetaSettings()
     direct: DirectSettings = DirectSettings()
     adaptation: AdaptationSettings = AdaptationSettings()
+    prediction: PredictionSettings = PredictionSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
     translation: TranslationSettings = TranslationSettings()
     projection: ProjectionSettings = ProjectionSettings()

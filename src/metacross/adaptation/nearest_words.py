@@ -82,7 +82,11 @@ class NearestWordsModel(OtherModel):
                 scores = mixed.clamp(min=_SMALLEST).log()  # their softmax is the mixture again
                 for i, rows in zip(positions, torch.split(scores, n_words.tolist()), strict=True):
                     predictions[i] = prediction_from_logits(
-                        sentences[i], rows, tagger.tag_set, groups=examples[i].groups
+                        sentences[i],
+                        rows,
+                        tagger.tag_set,
+                        groups=examples[i].groups,
+                        decoding=self.settings.prediction.decoding,
                     )
         yield from (predictions[i] for i in range(len(sentences)))
 

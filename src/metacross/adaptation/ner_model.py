@@ -343,6 +343,7 @@ class NerModel:
                 sentences,
                 self.tagger.inputs(sentences),
                 batch_pieces=self.settings.run.batch_pieces,
+                decoding=self.settings.prediction.decoding,
             )
 
 

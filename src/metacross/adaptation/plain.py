@@ -10,6 +10,7 @@ from torch import Tensor
 from metacross.adaptation.prediction import SentencePrediction, prediction_from_logits
 from metacross.metrics.scoring import Score, counts_by_sentence
 from metacross.model.batching import length_batches
+from metacross.model.decoding import Decoding
 from metacross.model.ranks import ALONE, Ranks
 from metacross.model.tagger import Example, Tagger
 from metacross.text.sentence import Corpus, Sentence
@@ -21,10 +22,11 @@ def plain_predictions(
     examples: Sequence[Example],
     *,
     batch_pieces: int,
+    decoding: Decoding = "viterbi",
 ) -> list[SentencePrediction]:
     """Label sentences in batches of similar length. ``examples`` are the tokenized sentences."""
     batches = _batches(examples, batch_pieces)
-    predictions = _by_position(tagger, sentences, examples, batches)
+    predictions = _by_position(tagger, sentences, examples, batches, decoding)
     return [predictions[i] for i in range(len(sentences))]
 
 
@@ -38,6 +40,7 @@ def _by_position(
     sentences: Sequence[Sentence],
     examples: Sequence[Example],
     batches: Sequence[Sequence[int]],
+    decoding: Decoding = "viterbi",
 ) -> dict[int, SentencePrediction]:
     """Predictions for the sentences at the positions of some batches."""
     predictions: dict[int, SentencePrediction] = {}
@@ -49,6 +52,7 @@ def _by_position(
                 sentence_logits,
                 tagger.tag_set,
                 groups=examples[position].groups,
+                decoding=decoding,
             )
     return predictions
 

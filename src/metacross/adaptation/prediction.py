@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from metacross.adaptation.prediction_html import html_of_entities
+from metacross.model.decoding import Decoding, best_tags
 from metacross.text.sentence import Sentence, Span
 from metacross.text.tags import TagSet
 from metacross.text.word_grouping import WordGroups
@@ -152,6 +154,7 @@ def prediction_from_logits(
     neighbors: Sequence[Neighbor] = (),
     *,
     groups: WordGroups | None = None,
+    decoding: Decoding = "viterbi",
 ) -> SentencePrediction:
     """Read the entities off the scores of all tags.
 
@@ -159,9 +162,9 @@ def prediction_from_logits(
     word. *Shape:* logits (words, tags).
     """
     probabilities = logits.softmax(dim=1)  # (words, tags)
-    best, tag_ids = probabilities.max(dim=1)  # both (words,)
-    spans = tag_set.spans(tag_ids.tolist())
-    scores = tuple(best[span.start : span.end].mean().item() for span in spans)
+    tag_ids = best_tags(probabilities, decoding)
+    spans = tag_set.spans(tag_ids)
+    scores = scores_of_spans(spans, tag_ids, probabilities)
     if groups is not None:
         spans = groups.on_units(spans)
         probabilities = probabilities[list(groups.word_of_unit)]  # (units, tags)
@@ -173,3 +176,11 @@ def prediction_from_logits(
         tags=tag_set.tags,
         probabilities=probabilities.numpy(),
     )
+
+
+def scores_of_spans(
+    spans: Sequence[Span], tag_ids: Sequence[int], probabilities: Tensor
+) -> tuple[float, ...]:
+    """The mean probability of the tags of each span. *Shape:* probabilities (words, tags)."""
+    of_tags = probabilities[torch.arange(len(tag_ids)), torch.tensor(tag_ids)]  # (words,)
+    return tuple(of_tags[span.start : span.end].mean().item() for span in spans)

@@ -115,6 +115,7 @@ class SentenceAdapter:
                 self._tagger.tag_set,
                 nearest,
                 groups=example.groups,
+                decoding=self._settings.prediction.decoding,
             )
 
     def explanation(self, sentence: Sentence) -> Explanation:
@@ -138,6 +139,7 @@ class SentenceAdapter:
                     self._tagger.tag_set,
                     [neighbors[i] for i in sorted(used)],
                     groups=example.groups,
+                    decoding=self._settings.prediction.decoding,
                 ),
             )
             for used, logits in zip(used_neighbors, [*plain_logits, *adapted_logits], strict=True)

@@ -18,10 +18,10 @@ from metacross.adaptation.nearest_words import (
 )
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.adaptation.other_model import OtherModel
-from metacross.adaptation.prediction import SentencePrediction
+from metacross.adaptation.prediction import SentencePrediction, scores_of_spans
 from metacross.errors import ModelError
 from metacross.model.bilstm_crf import BilstmCrf
-from metacross.model.crf import Chain, best_paths
+from metacross.model.decoding import best_tags
 from metacross.model.linear_crf import LinearCrf
 from metacross.model.model_mark import describe_model, saved_settings, tagger_kind
 from metacross.model.training_facts import TrainingFacts
@@ -41,7 +41,6 @@ _KINDS: dict[str, type[LinearCrf] | type[BilstmCrf]] = {
 }
 _COMBINED = "combined"
 _COMBINATION = "combined.json"
-_SMALLEST = 1e-8  # of a probability, before its logarithm
 
 
 class WordModel(OtherModel):
@@ -116,16 +115,10 @@ class CombinedModel(OtherModel):
         return _COMBINED
 
     def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
-        tag_set = self.tagger.tag_set
-        zeros = torch.zeros(len(tag_set))
-        chain = Chain(torch.zeros(len(tag_set), len(tag_set)), zeros, zeros).constrained(tag_set)
         streams = [model.predict_stream(sentences) for model in self.models]
         for sentence, *predictions in zip(sentences, *streams, strict=True):
             together = co_decoded([torch.from_numpy(p.probabilities) for p in predictions])
-            scores = together.clamp(min=_SMALLEST).log().unsqueeze(0)  # (1, words, tags)
-            is_word = torch.ones(1, len(together), dtype=torch.bool)
-            (tag_ids,) = best_paths(scores, is_word, chain)
-            yield _prediction(sentence, tag_ids, together, tag_set)
+            yield _prediction(sentence, best_tags(together), together, self.tagger.tag_set)
 
     def _write(self, folder: Path) -> None:
         for number, model in enumerate(self.models):
@@ -149,11 +142,10 @@ def _prediction(
     sentence: Sentence, tag_ids: Sequence[int], probabilities: Tensor, tag_set: TagSet
 ) -> SentencePrediction:
     spans = tag_set.spans(tag_ids)
-    of_tags = probabilities[torch.arange(len(tag_ids)), torch.tensor(tag_ids)]  # (words,)
     return SentencePrediction(
         sentence=sentence,
         spans=spans,
-        scores=tuple(of_tags[span.start : span.end].mean().item() for span in spans),
+        scores=scores_of_spans(spans, tag_ids, probabilities),
         tags=tag_set.tags,
         probabilities=probabilities.numpy().astype(np.float32, copy=False),
     )

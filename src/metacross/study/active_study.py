@@ -160,9 +160,10 @@ class _TargetWork:
 
     def _digest(self, pool: Corpus) -> str:
         """Identifies everything that the results depend on, except what was chosen."""
-        settings = self.model.settings.model_dump(
-            mode="json", include={"adaptation", "retrieval", "fine_tuning", "optimizer"}
-        )
+        groups = {"adaptation", "retrieval", "fine_tuning", "optimizer"}
+        if self.model.settings.prediction.decoding != "argmax":  # as it was for earlier results
+            groups.add("prediction")
+        settings = self.model.settings.model_dump(mode="json", include=groups)
         values = [
             weights_digest(self.model.tagger.network),
             settings,

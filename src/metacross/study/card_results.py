@@ -79,6 +79,11 @@ def _recipe_differences(model: ModelDescription, recipe: Mapping[str, Any]) -> I
             other = recipe.get(group, {}).get(key, defaults[group][key])
             if (group, key) != ("run", "seed") and other != value:
                 yield f"its {group}.{key} is {other!r}, this model's is {value!r}"
+    # Results of earlier versions, which do not say it, are of argmax.
+    before = recipe.get("prediction", {}).get("decoding", "argmax")
+    if before != model.settings.prediction.decoding:
+        now = model.settings.prediction.decoding
+        yield f"its prediction.decoding is {before!r}, this model's is {now!r}"
 
 
 def _no_results(model: ModelDescription, file: Path, results: Sequence[Result]) -> str:

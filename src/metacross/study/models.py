@@ -65,7 +65,7 @@ def trained_baseline(
 
 
 def loaded_model(folder: Path, settings: Settings) -> NerModel:
-    """Load a trained model with the settings for adaptation and fine-tuning of a system."""
+    """Load a trained model with the settings of a system for what comes after training."""
     values = settings.model_dump(include=set(AFTER_TRAINING))
     return load(folder, device=settings.run.device, **values)
 

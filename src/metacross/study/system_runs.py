@@ -133,6 +133,8 @@ def result_key(
     for (group, key), default in _LATER_SETTINGS.items():
         if recipe[group][key] == default:  # changes no earlier result
             del recipe[group][key]
+    if settings.prediction.decoding != "argmax":  # as it was for earlier results
+        recipe["prediction"] = settings.prediction.model_dump(mode="json")
     zero_shot = fraction == 0
     del recipe["fine_tuning" if zero_shot else "adaptation"]
     used_digests = [

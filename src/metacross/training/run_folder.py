@@ -54,7 +54,7 @@ BASELINE_GROUPS = (
 )
 """Groups of settings that only baselines use."""
 _LATER_GROUPS = ("knn", "adversary", "consistency", "two_languages")  # results are older
-AFTER_TRAINING = ("adaptation", "fine_tuning")  # groups of settings that training does not use
+AFTER_TRAINING = ("adaptation", "prediction", "fine_tuning")  # training does not use them
 
 
 class RunFolder:
@@ -80,7 +80,7 @@ class RunFolder:
         """Write the record, or check that an existing one is of the same training.
 
         ``ingredients`` are digests of what goes in, such as the source corpus. Settings of
-        adaptation and fine-tuning may differ from the record.
+        adaptation, prediction and fine-tuning may differ from the record.
         """
         if self.record.exists():
             record = self._read()
@@ -189,7 +189,7 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     relevant = {
         group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
         for group, values in settings.model_dump(mode="json").items()
-        if group not in BASELINE_GROUPS
+        if group not in (*BASELINE_GROUPS, "prediction")
     }
     for (group, key), value in _AS_BEFORE.items():
         if relevant.get(group, {}).get(key, ...) == value:
