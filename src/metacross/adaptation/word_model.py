@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -39,6 +40,7 @@ _KINDS: dict[str, type[LinearCrf] | type[BilstmCrf]] = {
     LinearCrf.kind: LinearCrf,
     BilstmCrf.kind: BilstmCrf,
 }
+CombiningRule: TypeAlias = Literal["co-decoding", "mean"]
 _COMBINED = "combined"
 _COMBINATION = "combined.json"
 
@@ -87,15 +89,14 @@ class _CombinedTags:
 
 
 class CombinedModel(OtherModel):
-    """Several models that label together: for each word the most confident one decides, and an O
-    yields to an entity (co-decoding, after Ni et al. 2017). Earlier models win ties.
-    """
+    """Several models that label together, by the mean of their probabilities or by co-decoding."""
 
     def __init__(
         self,
         models: Sequence[NerModel],
         settings: Settings,
         *,
+        rule: CombiningRule = "co-decoding",
         facts: TrainingFacts | None = None,
         location: str | None = None,
     ) -> None:
@@ -108,6 +109,7 @@ class CombinedModel(OtherModel):
                 )
         super().__init__(_CombinedTags(TagSet(labels)), settings, facts=facts, location=location)
         self.models = tuple(models)
+        self.rule = rule
 
     @property
     def kind(self) -> str:
@@ -116,26 +118,36 @@ class CombinedModel(OtherModel):
 
     def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
         streams = [model.predict_stream(sentences) for model in self.models]
+        combine = _RULES[self.rule]
         for sentence, *predictions in zip(sentences, *streams, strict=True):
-            together = co_decoded([torch.from_numpy(p.probabilities) for p in predictions])
+            together = combine([torch.from_numpy(p.probabilities) for p in predictions])
             yield _prediction(sentence, best_tags(together), together, self.tagger.tag_set)
 
     def _write(self, folder: Path) -> None:
         for number, model in enumerate(self.models):
             model.save(folder / str(number))
-        text = json.dumps({"models": len(self.models)}) + "\n"
+        text = json.dumps({"models": len(self.models), "rule": self.rule}) + "\n"
         (folder / _COMBINATION).write_text(text, encoding="utf-8")
 
 
 def co_decoded(probabilities: Sequence[Tensor]) -> Tensor:
     """For each word the probabilities of the model with the most probable tag; models that say O
-    count only if all do. *Shape:* each (words, tags).
+    count only if all do (after Ni et al. 2017). Earlier models win ties. *Shape:* each (words,
+    tags).
     """
     together = torch.stack(list(probabilities))  # (models, words, tags)
     confidence, tag_ids = together.max(dim=2)  # both (models, words)
     confidence = torch.where(tag_ids == 0, confidence - 1, confidence)  # below all entities
     best = confidence.argmax(dim=0)  # (words,)
     return together[best, torch.arange(together.shape[1])]
+
+
+def mean(probabilities: Sequence[Tensor]) -> Tensor:
+    """The mean of the models' probabilities. *Shape:* each (words, tags)."""
+    return torch.stack(list(probabilities)).mean(dim=0)
+
+
+_RULES: dict[str, Callable[[Sequence[Tensor]], Tensor]] = {"co-decoding": co_decoded, "mean": mean}
 
 
 def _prediction(
@@ -162,9 +174,13 @@ def load_word_model(
     settings = change(saved_settings(folder))
     facts, tag_set = description.facts, TagSet(description.labels)
     if kind == _COMBINED:
-        n_models = read_description(folder / _COMBINATION, ("models",))["models"]
-        models = [load(folder / str(number)) for number in range(int(n_models))]
-        return CombinedModel(models, settings, facts=facts, location=location)
+        combination = read_description(folder / _COMBINATION, ("models",))
+        models = [load(folder / str(number)) for number in range(int(combination["models"]))]
+        rule = combination.get("rule", "co-decoding")  # models of earlier versions have none
+        if rule not in _RULES:
+            known = " or ".join(_RULES)
+            raise ModelError(f"{folder / _COMBINATION}: expected the rule {known}, found {rule!r}")
+        return CombinedModel(models, settings, rule=rule, facts=facts, location=location)
     if kind == NEAREST_WORDS:
         model, store = load(model_folder_of(folder)), read_word_store(folder)
         return NearestWordsModel(model, store, settings, facts=facts, location=location)

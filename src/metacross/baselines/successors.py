@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from metacross.adaptation.nearest_words import NearestWordsModel
 from metacross.adaptation.ner_model import NerModel
+from metacross.adaptation.word_model import CombinedModel
 from metacross.baselines.baseline import LEXICON, Baseline
 from metacross.baselines.label_consistency import word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_label
@@ -42,6 +43,23 @@ def _tsl_ours(shop: Workshop) -> NerModel:
 def _tsl_ours_translated(shop: Workshop) -> NerModel:
     teacher = shop.meta_on_both(shop.stage("teacher"))
     return _taught_by(shop, teacher)
+
+
+def _tsl_ours_crf(shop: Workshop) -> NerModel:
+    return _taught_by(shop, _ours_and_crf(shop))
+
+
+def _ours_and_crf(shop: Workshop) -> CombinedModel:
+    """Our adapting model and a CRF on translated text, which err in different places."""
+    ours = shop.fine_tuned(shop.meta_on_source(), shop.stage("fine-tuned"))
+    crf = shop.crf([shop.translated, *shop.target_texts], shop.stage("crf"))
+    return CombinedModel([ours, crf], shop.settings, rule="mean")
+
+
+def _ours_crf(shop: Workshop) -> NerModel:
+    model = _ours_and_crf(shop)
+    model.save(shop.folder)
+    return model
 
 
 def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
@@ -218,6 +236,22 @@ SUCCESSORS = (
         uses=("parallel", "alignments", "source_vectors"),
         made_of="TSL with ours-translated as teacher",
         fit=_tsl_ours_translated,
+    ),
+    Baseline(
+        name="ours-crf",
+        cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
+        needs=(LEXICON,),
+        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
+        made_of="ours and a CRF on lexicon-translated text: the mean of their probabilities",
+        fit=_ours_crf,
+    ),
+    Baseline(
+        name="tsl-ours-crf",
+        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
+        needs=(LEXICON, "raw_text"),
+        uses=("parallel", "alignments", "source_vectors"),
+        made_of="TSL with ours-crf as teacher",
+        fit=_tsl_ours_crf,
     ),
     Baseline(
         name="unitrans",

@@ -278,6 +278,15 @@ class Workshop:
         seed = self.settings.run.seed
         return fine_tune(changed, corpus, seed=seed, output=folder, callbacks=self.callbacks)
 
+    def fine_tuned(self, model: NerModel, folder: Path) -> NerModel:
+        """A model, fine-tuned on the labeled target text; itself if there is none."""
+        if self.target_train is None:
+            return model
+        seed = self.settings.run.seed
+        return fine_tune(
+            model, self.target_train, seed=seed, output=folder, callbacks=self.callbacks
+        )
+
     def adversarial(self, folder: Path) -> AdversarialModel:
         """The encoder, trained on the source against a discriminator of the languages."""
         settings = self._settings_of(_DIRECT)
