@@ -315,3 +315,16 @@ def test_a_translation_is_made_once_for_all_that_share_it(files, encoders, tmp_p
     assert len(translated) == 4  # source and dev: once shared, once alone
     words = [[(s.words, s.spans, s.language) for s in sentences] for sentences in shops]
     assert words[0] == words[1] == words[2]
+
+
+@pytest.mark.slow
+def test_ours_and_the_crf_both_learn_labeled_target_text(files, encoders, tmp_path):
+    target = tiny.corpus(20, seed=5)
+    without = trained("ours-crf", files, encoders, output=tmp_path / "without")
+    with_text = trained("ours-crf", files, encoders, output=tmp_path / "with", target_train=target)
+    pairs = zip(without.models, with_text.models, strict=True)
+    ours, crf = [[list(model.predict_stream(DEV)) for model in pair] for pair in pairs]
+    assert not np.allclose(ours[0][0].probabilities, ours[1][0].probabilities)
+    assert not np.allclose(crf[0][0].probabilities, crf[1][0].probabilities)
+    assert without.models[0].parts.adapts  # its labels are those of the adapted model
+    assert with_text.rule == "mean"

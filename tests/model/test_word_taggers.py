@@ -126,11 +126,40 @@ def test_co_decoding_takes_the_most_confident_model_and_o_yields():
     torch.testing.assert_close(together, torch.stack([second[0], second[1], first[2]]))
 
 
-def test_a_combined_model_saves_and_labels_the_same(crf, tmp_path):
-    model = CombinedModel([WordModel(crf, Settings()), WordModel(bilstm(), Settings())], Settings())
+@pytest.mark.parametrize("rule", ["co-decoding", "mean"])
+def test_a_combined_model_saves_and_labels_the_same(crf, tmp_path, rule):
+    models = [WordModel(crf, Settings()), WordModel(bilstm(), Settings())]
+    model = CombinedModel(models, Settings(), rule=rule)
     model.save(tmp_path / "both")
     loaded = metacross.load(tmp_path / "both")
+    assert loaded.rule == rule
     assert list(model.predict_stream(DEV)) == list(loaded.predict_stream(DEV))
+
+
+def test_the_mean_of_two_models_is_the_mean_of_their_probabilities(crf):
+    models = [WordModel(crf, Settings()), WordModel(bilstm(), Settings())]
+    together = CombinedModel(models, Settings(), rule="mean").predict_stream(DEV)
+    for both, *alone in zip(
+        together, *(model.predict_stream(DEV) for model in models), strict=True
+    ):
+        np.testing.assert_allclose(
+            both.probabilities, sum(each.probabilities for each in alone) / 2, atol=1e-6
+        )
+
+
+def test_a_combined_model_of_an_unknown_rule_is_refused(crf, tmp_path):
+    model = WordModel(crf, Settings())
+    CombinedModel([model, model], Settings()).save(tmp_path)
+    (tmp_path / "combined.json").write_text('{"models": 2, "rule": "median"}', encoding="utf-8")
+    with pytest.raises(ModelError, match="expected the rule co-decoding or mean, found 'median'"):
+        metacross.load(tmp_path)
+
+
+def test_a_combined_model_of_an_earlier_version_co_decodes(crf, tmp_path):
+    model = WordModel(crf, Settings())
+    CombinedModel([model, model], Settings(), rule="mean").save(tmp_path)
+    (tmp_path / "combined.json").write_text('{"models": 2}', encoding="utf-8")
+    assert metacross.load(tmp_path).rule == "co-decoding"
 
 
 def test_features_know_clusters_and_names():
