@@ -11,6 +11,7 @@ from metacross.study.results import Result
 from metacross.training.run_folder import relevant_settings
 
 ROOT = Path(__file__).parent.parent
+OF_ARGMAX = ("mini-low-resource",)  # run with --set prediction.decoding=argmax
 
 
 @pytest.mark.slow
@@ -18,7 +19,8 @@ ROOT = Path(__file__).parent.parent
     ("study", "lines"),
     [
         ("docs/studies/mini-zero-shot.yaml", "mini-zero-shot"),
-        ("docs/studies/mini-chinese.yaml", "mini-chinese"),
+        ("docs/studies/mini-three-types.yaml", "mini-three-types"),
+        ("docs/studies/mini-ablation.yaml", "mini-ablation"),
         ("docs/studies/mini-search.yaml", "mini-search"),
         ("docs/studies/mini-normalized-search.yaml", "mini-normalized-search"),
         ("docs/studies/mini-normalized.yaml", "mini-normalized"),
@@ -28,7 +30,8 @@ ROOT = Path(__file__).parent.parent
     ],
 )
 def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study, lines):
-    study = load_study(ROOT / study if "/" in study else study, {"recipe": "mini"})
+    changes = {"set": ["prediction.decoding=argmax"]} if lines in OF_ARGMAX else {}
+    study = load_study(ROOT / study if "/" in study else study, {"recipe": "mini", **changes})
     for result in committed(lines):
         check_settings(result, study)
         assert result.digests["encoder"] == encoder_digest("mini")
@@ -62,3 +65,5 @@ def check_settings(result, study):
     of_study = relevant_settings(study.settings(result.system, result.seed))
     of_result = relevant_settings(Settings.model_validate(result.recipe))
     assert {**of_study, unused: None} == {**of_result, unused: None}
+    decoding = result.recipe.get("prediction", {}).get("decoding", "argmax")  # of earlier versions
+    assert study.settings(result.system, result.seed).prediction.decoding == decoding

@@ -48,7 +48,8 @@ def file(tmp_path):
     path = folder / "results.jsonl"
     lines = []
     for result in results_in_file(path):
-        recipe = {**result.recipe, **OTHER_RECIPES.get(result.system, {})}
+        others = {"prediction": {"decoding": "viterbi"}, **OTHER_RECIPES.get(result.system, {})}
+        recipe = {**result.recipe, **others}
         lines.append(result.model_copy(update={"recipe": recipe}).model_dump_json())
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -100,6 +101,7 @@ def test_without_stored_predictions_nothing_was_tested(file):
     [
         (["meta.steps=17"], "its meta.steps is 3000, this model's is 17"),
         (["adaptation.learning_rate=0.5"], "its adaptation.learning_rate is 1e-05"),
+        (["prediction.decoding=argmax"], "its prediction.decoding is 'viterbi', this model's"),
     ],
 )
 def test_results_of_another_recipe_are_refused_with_the_difference(file, overrides, difference):

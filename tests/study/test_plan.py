@@ -6,7 +6,7 @@ import tiny
 from metacross.errors import SettingsError
 from metacross.settings import load_settings
 from metacross.study.plan import load_study, quick_study, study_names, with_changes
-from metacross.study.system_runs import plan_system_runs
+from metacross.study.system_runs import plan_system_runs, result_key
 
 DIRECT = ["run.method=direct", "masking.ratio=0", "loss.max_weight=0"]
 OFFICIAL_CODE = [
@@ -19,6 +19,7 @@ OFFICIAL_CODE = [
     "schedule.decay=linear",
     "schedule.warmup_ratio=0.1",
     "adaptation.dropout=true",
+    "prediction.decoding=argmax",
 ]
 OVERRIDES = {
     ("zero-shot", "base"): DIRECT,
@@ -115,3 +116,15 @@ def test_arguments_replace_data_and_are_added_to_set(study_file, corpora):
     assert study.set[: len(tiny.FAST)] == [*tiny.FAST]
     assert study.set[-1] == "direct.learning_rate=0.5"
     assert (study.data.dev, study.data.source) == ("d", corpora["train"])
+
+
+def test_results_of_earlier_versions_are_of_argmax():
+    """A result of a version that knew nothing else keeps its key."""
+    settings = load_settings("mini", ["prediction.decoding=argmax"])
+    digests = {"source corpus": "s", "target corpus": "t", "encoder": "e"}
+    keys = [
+        result_key("ours", each, ("LOC", "PER"), 1, digests, 0.0)
+        for each in (settings, load_settings("mini"))
+    ]
+    assert keys[0] == "0170ad6d7e383b1c"
+    assert keys[1] != keys[0]
