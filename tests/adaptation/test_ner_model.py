@@ -8,6 +8,7 @@ import metacross
 import tiny
 from metacross.adaptation import sentence_adapter
 from metacross.errors import DataError
+from metacross.model.decoding import best_tags
 from metacross.model.encoder import weights_digest
 from metacross.settings import load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
@@ -203,6 +204,21 @@ def test_a_sentence_is_tokenized_once_for_retrieval_and_adaptation(model, monkey
     monkeypatch.setattr(WindowCutter, "windows", counted)
     model.predict("ana in oslo")
     assert calls == [1]
+
+
+@pytest.mark.parametrize("adapt", [False, True])
+def test_how_tags_are_chosen_can_change_after_training(trained_folder, adapt):
+    entities = {}
+    for decoding in ("viterbi", "argmax"):
+        model = metacross.load(trained_folder, device="cpu", prediction={"decoding": decoding})
+        generator = torch.Generator().manual_seed(0)  # tags at random: many sequences are invalid
+        torch.nn.init.normal_(model.tagger.network.classifier.weight, generator=generator)
+        predictions = list(model.predict_stream(tiny.corpus(40, seed=9), adapt=adapt))
+        for prediction in predictions:
+            tag_ids = best_tags(torch.from_numpy(prediction.probabilities), decoding)
+            assert prediction.spans == model.tagger.tag_set.spans(tag_ids)
+        entities[decoding] = [prediction.spans for prediction in predictions]
+    assert entities["viterbi"] != entities["argmax"]
 
 
 def test_adaptation_settings_are_overridden_by_values(trained_folder):

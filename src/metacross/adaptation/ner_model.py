@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _CHANGEABLE = (
     "adaptation.*",
+    "prediction.*",
     "fine_tuning.*",
     "retrieval.neighbors",
     "retrieval.skip_nearest",
