@@ -26,6 +26,7 @@ OF_ARGMAX = ("mini-low-resource",)  # run with --set prediction.decoding=argmax
         ("docs/studies/mini-normalized.yaml", "mini-normalized"),
         ("docs/studies/mini-parts-search.yaml", "mini-parts-search"),
         ("docs/studies/mini-parts.yaml", "mini-parts"),
+        ("docs/studies/mini-casing.yaml", "mini-casing"),
         ("low-resource", "mini-low-resource"),
     ],
 )
@@ -35,6 +36,19 @@ def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study
     for result in committed(lines):
         check_settings(result, study)
         assert result.digests["encoder"] == encoder_digest("mini")
+
+
+def test_the_results_of_baselines_are_of_the_bundled_encoder_and_its_recipe():
+    studies = [load_study(name, {"recipe": "mini"}) for name in ("baselines", "beyond")]
+    baselines = {name: study.baseline(name) for study in studies for name in study.systems}
+    results = committed("mini-baselines")
+    for result in results:
+        assert result.digests["baseline"] == baselines[result.system]
+        assert result.digests["encoder"] == encoder_digest("mini")
+        assert result.recipe["distillation"]["sentences"] == 4_000
+        assert result.recipe["prediction"]["decoding"] == "viterbi"
+        assert result.recipe["meta"] == load_settings("mini").meta.model_dump(mode="json")
+    assert len({(result.system, result.target) for result in results}) == len(results)
 
 
 @pytest.mark.parametrize(
