@@ -1,3 +1,5 @@
+"""The tags of a sentence: the most probable valid ones, or the most probable one of each word."""
+
 from __future__ import annotations
 
 from itertools import product
@@ -58,6 +60,6 @@ def test_a_wavering_name_is_one_entity() -> None:
     assert TAG_SET.spans(best_tags(probabilities)) == TAG_SET.spans([3, 4])
 
 
-def test_impossible_tags_have_probability_zero() -> None:
+def test_tags_of_probability_zero_can_be_compared() -> None:
     probabilities = torch.tensor([[0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
     assert best_tags(probabilities) == [0, 0]  # I-LOC cannot start; all others are as unlikely
