@@ -1,5 +1,6 @@
 """Nearest words, the adversary, label consistency and teachers of several languages."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +16,11 @@ from metacross.adaptation.textbook import dropout
 from metacross.baseline_settings import ConsistencySettings
 from metacross.baselines.label_consistency import consistency_weights, word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels
+from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.source_similarity import source_weights
 from metacross.baselines.successors import averaged, one_hot
 from metacross.baselines.train_baseline import train_baseline
+from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.model.word_states import WordStore, kept_words, states_and_logits
 from metacross.settings import load_settings, settings_with
@@ -222,6 +225,23 @@ def test_a_student_can_start_from_a_model(model, settings):
         np.abs(rows - row.probabilities).max() > 1e-3
         for rows, row in zip(expected, fresh.predict_stream(DEV), strict=True)
     )
+
+
+def test_a_student_that_starts_from_a_model_takes_as_many_steps_as_direct_training(
+    model, settings, tmp_path
+):
+    many = settings_with(
+        settings, {"distillation": {"epochs": 5}, "direct": {"steps": 8, "batch_size": 8}}
+    )
+    resources = Resources(ResourceFiles(), source_language="en", target_language="es")
+    shop = Workshop(SOURCE, SOURCE, DEV, resources, many, tmp_path)
+    labels = [SoftSentence(p.sentence, p.probabilities) for p in model.predict_stream(RAW)]
+    steps = {}
+    for name, start in (("new", None), ("further", model)):
+        shop.student(labels, tmp_path / name, start=start)
+        log = (tmp_path / name / "training" / "log.jsonl").read_text().splitlines()
+        steps[name] = sum("loss" in json.loads(line) for line in log)
+    assert steps == {"new": round(5 * 30 / 8), "further": round(2 * 30 / 8)}
 
 
 def test_teachers_are_averaged_by_their_weights():

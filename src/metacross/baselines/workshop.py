@@ -267,9 +267,8 @@ class Workshop:
     def trained_further(self, model: NerModel, corpus: Corpus, folder: Path) -> NerModel:
         """A model, trained further on a corpus for about as many steps as direct training."""
         direct = self.settings.direct
-        epochs = max(1, round(direct.steps * direct.batch_size / len(corpus)))
         tuning = {
-            "epochs": epochs,
+            "epochs": self._further_epochs(len(corpus)),
             "batch_size": direct.batch_size,
             "learning_rate": direct.learning_rate,
         }
@@ -277,6 +276,11 @@ class Workshop:
         changed = NerModel(replace(model.parts, settings=settings))
         seed = self.settings.run.seed
         return fine_tune(changed, corpus, seed=seed, output=folder, callbacks=self.callbacks)
+
+    def _further_epochs(self, n_sentences: int) -> int:
+        """Passes over sentences that are about as many steps as direct training."""
+        direct = self.settings.direct
+        return max(1, round(direct.steps * direct.batch_size / n_sentences))
 
     def fine_tuned(self, model: NerModel, folder: Path) -> NerModel:
         """A model, fine-tuned on the labeled target text; itself if there is none."""
@@ -295,11 +299,17 @@ class Workshop:
     def student(
         self, sentences: Sequence[SoftSentence], folder: Path, *, start: NerModel | None = None
     ) -> NerModel:
-        """A model that learned soft labels: a new one, or ``start`` trained further."""
+        """A model that learned soft labels: a new one, or ``start``, trained further for about as
+        many steps as direct training.
+        """
+        settings = self.settings
+        if start is not None:
+            epochs = self._further_epochs(len(sentences))
+            settings = settings_with(settings, {"distillation": {"epochs": epochs}})
         return distill(
             sentences,
             self.labels,
-            self.settings,
+            settings,
             start=start,
             output=folder,
             callbacks=self.callbacks,

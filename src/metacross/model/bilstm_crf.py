@@ -156,19 +156,19 @@ class BilstmCrfNetwork(nn.Module):
         """The scores of all tags. *Shape:* word_ids and is_word (sentences, words), character_ids
         (sentences, words, characters), result (sentences, words, tags).
         """
-        spelled = self._spelled(character_ids[is_word])  # (all words, 2 * character states)
-        spelling = spelled.new_zeros(*is_word.shape, spelled.shape[1])
-        spelling[is_word] = spelled
         vectors: Tensor = self.get_buffer("vectors")
-        inputs = self.dropout(torch.cat([vectors[word_ids], spelling], dim=2))
+        spelled = self._spelled(character_ids[is_word])  # (all words, spelling width)
+        words = self.dropout(torch.cat([vectors[word_ids[is_word]], spelled], dim=1))
         lengths = is_word.sum(dim=1).cpu()
-        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
-        states = self.dropout(states)  # (sentences, words, 2 * states)
+        packed = pack_padded_sequence(
+            _by_sentence(words, is_word), lengths, batch_first=True, enforce_sorted=False
+        )
+        padded, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        states = self.dropout(padded[is_word])  # (all words, 2 * states)
         if self.query is not None:
-            states = torch.cat([states, self.dropout(self._context(states, is_word))], dim=2)
-        scores: Tensor = self.output(states)
-        return scores
+            context = self._context(states, is_word)[is_word]  # (all words, 2 * states)
+            states = torch.cat([states, self.dropout(context)], dim=1)
+        return _by_sentence(self.output(states), is_word)
 
     def _spelled(self, character_ids: Tensor) -> Tensor:
         """What the character layers read: the last states of the LSTM, both ways, or the maxima of
@@ -187,16 +187,25 @@ class BilstmCrfNetwork(nn.Module):
 
     def _context(self, states: Tensor, is_word: Tensor) -> Tensor:
         """The mean of the other words' states, weighted by similarity; zero for a single word.
-        *Shape:* states and result (sentences, words, width).
+        *Shape:* states (all words, width), result (sentences, words, width).
         """
         if self.query is None:
             raise ValueError("expected a network with attention")
-        queries = torch.tanh(self.query(states))
+        queries = _by_sentence(torch.tanh(self.query(states)), is_word)
         similarity = queries @ queries.transpose(1, 2)  # (sentences, words, words)
-        itself = torch.eye(states.shape[1], dtype=torch.bool, device=states.device)
+        itself = torch.eye(is_word.shape[1], dtype=torch.bool, device=states.device)
         hidden = itself | ~is_word.unsqueeze(1)
         weights = similarity.masked_fill(hidden, -torch.inf).softmax(dim=2)
-        return weights.nan_to_num(0.0) @ states
+        return weights.nan_to_num(0.0) @ _by_sentence(states, is_word)
+
+
+def _by_sentence(of_words: Tensor, is_word: Tensor) -> Tensor:
+    """Rows of words, in their places of the sentences; the rest is zero. *Shape:* of_words (all
+    words, width), is_word (sentences, words), result (sentences, words, width).
+    """
+    rows = of_words.new_zeros(*is_word.shape, of_words.shape[1])
+    rows[is_word] = of_words
+    return rows
 
 
 class BilstmCrf(WordTagger):

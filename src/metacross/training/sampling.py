@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from metacross.errors import SettingsError
 from metacross.text.sentence import Corpus
+
+_STEPS_TOGETHER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,32 @@ class Sampler:
                 other: order for other, order in self._orders.items() if other == epoch - 1
             }
         return self._orders[epoch]
+
+
+class SimilarLengthSampler:
+    """Goes through all items as :class:`Sampler` does, but those of a step have similar lengths, so
+    that little of a mini-batch is padding: what is drawn for ``_STEPS_TOGETHER`` steps is sorted by
+    length and shared out among them in random order.
+    """
+
+    def __init__(self, lengths: Sequence[int], per_step: int, seed: int) -> None:
+        self._lengths = lengths
+        self._per_step = per_step
+        self._seed = seed
+        self._sampler = Sampler(len(lengths), per_step, seed)
+
+    def positions(self, step: int) -> list[int]:
+        """The items of a step, counted from 0."""
+        round_number, place = divmod(step, _STEPS_TOGETHER)
+        first = round_number * _STEPS_TOGETHER
+        drawn = [
+            draw.position
+            for number in range(first, first + _STEPS_TOGETHER)
+            for draw in self._sampler.draws(number)
+        ]
+        drawn.sort(key=lambda position: self._lengths[position])
+        share = int(_permutation(_STEPS_TOGETHER, self._seed, round_number)[place])
+        return drawn[share * self._per_step : (share + 1) * self._per_step]
 
 
 def random_subset(corpus: Corpus, n_sentences: int, seed: int) -> Corpus:

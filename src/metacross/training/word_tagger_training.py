@@ -22,7 +22,7 @@ from metacross.training.callbacks import Callback, JsonLog
 from metacross.training.checkpoints import Checkpoints, TrainingState, load_weights, read_tensors
 from metacross.training.loop import LoopSettings, Step, StepResult, Validate, run
 from metacross.training.run_folder import RunFolder
-from metacross.training.sampling import Sampler
+from metacross.training.sampling import SimilarLengthSampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class TaggingTask:
     text: TaggedText
     per_step: int
 
+    def sampler(self, seed: int) -> SimilarLengthSampler:
+        """Draws the sentences of each step."""
+        lengths = [len(sentence.words) for sentence in self.text.sentences]
+        return SimilarLengthSampler(lengths, self.per_step, seed)
+
     def losses(self, positions: Sequence[int]) -> Tensor:
         """The negative log-likelihood of some sentences. *Shape:* (sentences,)."""
         inputs = self.vocabulary.inputs([self.text.sentences[i] for i in positions])
@@ -72,7 +77,7 @@ def likelihood_step(tasks: Sequence[TaggingTask], settings: Settings, adam: Adam
     sentences of every task.
     """
     lstm, seed = settings.bilstm_crf, settings.run.seed
-    samplers = [Sampler(len(task.text.sentences), task.per_step, seed) for task in tasks]
+    samplers = [task.sampler(seed) for task in tasks]
     weights = list(trainable(tasks).values())
 
     def step(number: int) -> StepResult:
@@ -80,7 +85,7 @@ def likelihood_step(tasks: Sequence[TaggingTask], settings: Settings, adam: Adam
         with seeded(seed, number):
             for task, sampler in zip(tasks, samplers, strict=True):
                 task.network.train()
-                losses.append(task.losses([draw.position for draw in sampler.draws(number)]))
+                losses.append(task.losses(sampler.positions(number)))
             together = torch.cat(losses)  # (sentences,)
             loss = together.mean()
             adam.step(torch.autograd.grad(loss, weights), lstm.learning_rate)
