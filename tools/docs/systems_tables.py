@@ -36,6 +36,7 @@ _SYSTEMS = (  # as on the page: system, what it is, resources
     ("ours-tsl", "student of ours", "raw text"),
     ("ours-translated", "ours on source and translated text", _TRANSLATION),
     ("ours-translated-tsl", "student of it", _TRANSLATION),
+    ("base-crf", "base and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
     ("ours-crf", "ours and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
     ("ours-crf-tsl", "student of them", _TRANSLATION),
 )

@@ -46,18 +46,24 @@ def _tsl_ours_translated(shop: Workshop) -> NerModel:
 
 
 def _tsl_ours_crf(shop: Workshop) -> NerModel:
-    return _taught_by(shop, _ours_and_crf(shop))
+    return _taught_by(shop, _with_crf(shop, shop.meta_on_source()))
 
 
-def _ours_and_crf(shop: Workshop) -> CombinedModel:
-    """Our adapting model and a CRF on translated text, which err in different places."""
-    ours = shop.fine_tuned(shop.meta_on_source(), shop.stage("fine-tuned"))
+def _with_crf(shop: Workshop, model: NerModel) -> CombinedModel:
+    """A model of the source and a CRF on translated text, which err in different places."""
+    tuned = shop.fine_tuned(model, shop.stage("fine-tuned"))
     crf = shop.crf([shop.translated, *shop.target_texts], shop.stage("crf"))
-    return CombinedModel([ours, crf], shop.settings, rule="mean")
+    return CombinedModel([tuned, crf], shop.settings, rule="mean")
+
+
+def _direct_crf(shop: Workshop) -> NerModel:
+    model = _with_crf(shop, shop.direct_on_source())
+    model.save(shop.folder)
+    return model
 
 
 def _ours_crf(shop: Workshop) -> NerModel:
-    model = _ours_and_crf(shop)
+    model = _with_crf(shop, shop.meta_on_source())
     model.save(shop.folder)
     return model
 
@@ -236,6 +242,15 @@ SUCCESSORS = (
         uses=("parallel", "alignments", "source_vectors"),
         made_of="TSL with ours-translated as teacher",
         fit=_tsl_ours_translated,
+    ),
+    Baseline(
+        name="direct-crf",
+        cites="Wu and Dredze 2019; Mayhew et al. 2017",
+        needs=(LEXICON,),
+        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
+        made_of="the direct model and a CRF on lexicon-translated text: the mean of their "
+        "probabilities",
+        fit=_direct_crf,
     ),
     Baseline(
         name="ours-crf",
