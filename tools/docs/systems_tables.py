@@ -39,6 +39,7 @@ _SYSTEMS = (  # as on the page: system, what it is, resources
     ("base-crf", "base and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
     ("ours-crf", "ours and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
     ("ours-crf-tsl", "student of them", _TRANSLATION),
+    ("ours-crf-student", "ours, the CRF and their student together", _TRANSLATION),
 )
 
 

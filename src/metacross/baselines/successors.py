@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +69,18 @@ def _ours_crf(shop: Workshop) -> NerModel:
     return model
 
 
-def _taught_by(shop: Workshop, teacher: NerModel) -> NerModel:
+def _ours_crf_student(shop: Workshop) -> NerModel:
+    teacher = _with_crf(shop, shop.meta_on_source())
+    student = _taught_by(shop, teacher, shop.stage("student"))
+    model = CombinedModel([*teacher.models, student], shop.settings, rule="mean")
+    model.save(shop.folder)
+    return model
+
+
+def _taught_by(shop: Workshop, teacher: NerModel, folder: Path | None = None) -> NerModel:
+    """A student of a teacher, in ``folder``; None: it is the finished model."""
     labels = shop.labeled_by(teacher, adapt=shop.settings.distillation.adapt)
-    return shop.student(soft_sentences(labels), shop.folder)
+    return shop.student(soft_sentences(labels), folder or shop.folder)
 
 
 def _unitrans(shop: Workshop) -> NerModel:
@@ -267,6 +277,15 @@ SUCCESSORS = (
         uses=("parallel", "alignments", "source_vectors"),
         made_of="TSL with ours-crf as teacher",
         fit=_tsl_ours_crf,
+    ),
+    Baseline(
+        name="ours-crf-student",
+        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
+        needs=(LEXICON, "raw_text"),
+        uses=("parallel", "alignments", "source_vectors", "target_train"),
+        made_of="ours, a CRF on lexicon-translated text and a student of these two on raw text: "
+        "the mean of their probabilities",
+        fit=_ours_crf_student,
     ),
     Baseline(
         name="unitrans",
