@@ -9,6 +9,7 @@ from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
 from metacross.study.results import Result
 from metacross.training.run_folder import relevant_settings
+from tools.docs import systems_table
 
 ROOT = Path(__file__).parent.parent
 OF_ARGMAX = ("mini-low-resource",)  # run with --set prediction.decoding=argmax
@@ -50,6 +51,18 @@ def test_the_results_of_baselines_are_of_the_bundled_encoder_and_its_recipe():
         assert result.recipe["meta"] == load_settings("mini").meta.model_dump(mode="json")
     places = [(result.system, result.target, result.seed) for result in results]
     assert len(set(places)) == len(places)
+
+
+def test_the_table_of_systems_is_what_the_lines_say():
+    page = systems_table.PAGE.read_text("utf-8")
+    assert systems_table.written(page) == page
+    rows = [line.split(" | ") for line in systems_table.systems_table().splitlines()[2:]]
+    ours = next(row for row in rows if row[0].startswith("| ours:"))
+    in_spanish = [r for r in committed("mini-zero-shot") if (r.system, r.target) == ("ours", "es")]
+    (seed_1,) = (result for result in in_spanish if result.seed == 1)
+    score = seed_1.score("adapted")
+    f1 = 200 * score.correct / (score.predicted + score.gold)
+    assert ours[2] == f"{f1:.1f}"
 
 
 @pytest.mark.parametrize(
