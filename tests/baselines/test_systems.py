@@ -7,6 +7,7 @@ import pytest
 
 import metacross
 import tiny
+from metacross.baselines import workshop
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -22,6 +23,7 @@ from metacross.baselines.train_baseline import train_baseline, training_seconds
 from metacross.baselines.translation import Translator
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
+from metacross.model.linear_crf import train_linear_crf
 from metacross.settings import EncoderSettings, load_settings
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_vectors import WordVectors
@@ -315,6 +317,30 @@ def test_a_translation_is_made_once_for_all_that_share_it(files, encoders, tmp_p
     assert len(translated) == 4  # source and dev: once shared, once alone
     words = [[(s.words, s.spans, s.language) for s in sentences] for sentences in shops]
     assert words[0] == words[1] == words[2]
+
+
+def test_a_crf_on_the_same_text_is_trained_once(files, encoders, tmp_path, monkeypatch):
+    n_trained = []
+
+    def counted(*arguments):
+        n_trained.append(1)
+        return train_linear_crf(*arguments)
+
+    monkeypatch.setattr(workshop, "train_linear_crf", counted)
+    shared, target = tmp_path / "shared", tiny.corpus(20, seed=5)
+    alone = trained("mayhew", files, encoders, output=tmp_path / "alone")
+    first = trained("mayhew", files, encoders, output=tmp_path / "first", shared=shared)
+    assert len(n_trained) == 2
+    together = trained("direct-crf", files, encoders, output=tmp_path / "both", shared=shared)
+    assert len(n_trained) == 2
+    expected = list(alone.predict_stream(DEV))
+    for model in (first, together.models[1], metacross.load(tmp_path / "first")):
+        assert list(model.predict_stream(DEV)) == expected
+    seconds = json.loads((tmp_path / "both" / "baseline.json").read_text())["shared_seconds"]
+    (of_crf,) = (value for name, value in seconds.items() if name.startswith("crf_"))
+    assert of_crf > 0  # what the other one took
+    trained("mayhew", files, encoders, output=tmp_path / "t", shared=shared, target_train=target)
+    assert len(n_trained) == 3  # another text
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TypeAlias
 from filelock import FileLock
 
 from metacross.adaptation.ner_model import NerModel, load
-from metacross.adaptation.word_model import WordModel
+from metacross.adaptation.word_model import WordModel, load_word_model
 from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
 from metacross.baselines.resources import MAKING, Resources
@@ -26,7 +27,7 @@ from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
-from metacross.text.writing import write_corpus
+from metacross.text.writing import write_atomically, write_corpus
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
@@ -127,7 +128,7 @@ class Workshop:
             self.resources.files.digests(MAKING),
             [settings, languages, self.settings.encoder.name],
         ]
-        name = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+        name = _digest(inputs)
         path = self.shared / f"translated_{name}.jsonl"
         self.shared.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):  # another process may be translating
@@ -185,8 +186,9 @@ class Workshop:
         if self.shared is None:
             return self._train(corpus, dev, settings, folder)
         digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
-        inputs = json.dumps([relevant_settings(settings), settings.encoder.name, digests])
-        name = f"{settings.run.method}_{hashlib.sha256(inputs.encode()).hexdigest()[:12]}"
+        name = f"{settings.run.method}_" + _digest(
+            [relevant_settings(settings), settings.encoder.name, digests]
+        )
         self.shared.mkdir(parents=True, exist_ok=True)
         with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
             same = finished_training(self.shared.parent, settings, digests)
@@ -202,18 +204,42 @@ class Workshop:
     def crf(
         self, corpora: Sequence[Corpus], folder: Path, features: WordFeatures | None = None
     ) -> NerModel:
-        """A linear CRF."""
+        """A linear CRF; one with ``features`` None reads words and affixes, as ``settings.crf``
+        says, and is trained once for all baselines that have the same text.
+        """
+        texts = [*corpora, *self._target_train(folder)]
 
         def make() -> NerModel:
             crf = self.settings.crf
             chosen = features or WordFeatures(words=crf.words, affixes=crf.affixes)
-            with_target = [*corpora, *self._target_train(folder)]
-            tagger = train_linear_crf(with_target, TagSet(self.labels), chosen, crf)
-            model = WordModel(tagger, self._settings_of_words())
-            model.save(folder)
-            return model
+            tagger = train_linear_crf(texts, TagSet(self.labels), chosen, crf)
+            return WordModel(tagger, self._settings_of_words())
 
-        return self._made(folder, make)
+        if is_model_folder(folder):
+            return load(folder)
+        shareable = self.shared is not None and features is None
+        model = self._shared_crf(texts, make) if shareable else make()
+        if not shareable or folder == self.folder:
+            model.save(folder)
+        return model
+
+    def _shared_crf(self, texts: Sequence[Corpus], make: Callable[[], NerModel]) -> NerModel:
+        if self.shared is None:
+            raise ValueError("expected a folder for shared models")
+        inputs = [self.settings.crf.model_dump(), self.labels, [corpus_digest(c) for c in texts]]
+        name = f"crf_{_digest(inputs)}"
+        place, took = self.shared / name, self.shared / f"{name}.seconds"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
+            if is_model_folder(place):
+                self.shared_seconds.setdefault(name, float(took.read_text(encoding="utf-8")))
+                return load_word_model(place, change=lambda _: self._settings_of_words())
+            began = time.monotonic()
+            model = make()
+            write_atomically(took, [f"{time.monotonic() - began:.3f}\n"])
+            model.save(place)
+            self.shared_seconds.setdefault(name, 0.0)  # this baseline's own time
+            return model
 
     def bilstm_crf(
         self, corpus: Corpus, dev: Corpus, vectors: WordVectors, folder: Path
@@ -314,6 +340,10 @@ class Workshop:
             output=folder,
             callbacks=self.callbacks,
         )
+
+
+def _digest(inputs: object) -> str:
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 
 def soft_sentences(teacher: PseudoLabels) -> list[SoftSentence]:
