@@ -39,14 +39,17 @@ def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study
         assert result.digests["encoder"] == encoder_digest("mini")
 
 
-def test_the_results_of_baselines_are_of_the_bundled_encoder_and_its_recipe():
+@pytest.mark.parametrize(
+    ("lines", "sentences"), [("mini-baselines", 4_000), ("mini-all-raw-text", 10_000)]
+)
+def test_the_results_of_baselines_are_of_the_bundled_encoder_and_its_recipe(lines, sentences):
     studies = [load_study(name, {"recipe": "mini"}) for name in ("baselines", "beyond")]
     baselines = {name: study.baseline(name) for study in studies for name in study.systems}
-    results = committed("mini-baselines")
+    results = committed(lines)
     for result in results:
         assert result.digests["baseline"] == baselines[result.system]
         assert result.digests["encoder"] == encoder_digest("mini")
-        assert result.recipe["distillation"]["sentences"] == 4_000
+        assert result.recipe["distillation"]["sentences"] == sentences
         assert result.recipe["prediction"]["decoding"] == "viterbi"
         assert result.recipe["meta"] == load_settings("mini").meta.model_dump(mode="json")
     places = [(result.system, result.target, result.seed) for result in results]
