@@ -18,6 +18,7 @@ from metacross.baselines.clustering import (
 )
 from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
 from metacross.baselines.resources import ResourceFiles, Resources
+from metacross.baselines.shared_work import SharedWork
 from metacross.baselines.systems import BASELINES
 from metacross.baselines.train_baseline import train_baseline, training_seconds
 from metacross.baselines.translation import Translator
@@ -309,7 +310,7 @@ def test_a_translation_is_made_once_for_all_that_share_it(files, encoders, tmp_p
 
     monkeypatch.setattr(Translator, "translated", counted)
     shops = []
-    for name, shared in [("a", tmp_path), ("b", tmp_path), ("c", None)]:
+    for name, shared in [("a", SharedWork(tmp_path)), ("b", SharedWork(tmp_path)), ("c", None)]:
         resources = Resources(ResourceFiles(**files), source_language="en", target_language="es")
         settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
         shop = Workshop(SOURCE, SOURCE, DEV, resources, settings, tmp_path / name, shared=shared)

@@ -13,6 +13,7 @@ from typing import Any
 from metacross.adaptation.ner_model import NerModel, load
 from metacross.baselines.baseline import Baseline
 from metacross.baselines.resources import ResourceFiles, Resources
+from metacross.baselines.shared_work import SharedWork
 from metacross.baselines.systems import find_baseline
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError
@@ -87,7 +88,7 @@ def train_baseline(
             settings_with(settings, {"data": {"casing": None, "match_casing": None}}),
             Path(folder),
             callbacks,
-            shared,
+            None if shared is None else SharedWork(shared),
             target_text,
         )
         return _trained(baseline, shop, _ingredients(baseline, shop, settings))
@@ -143,12 +144,13 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
         return load(folder, device=shop.settings.run.device)
     record |= {"made_of": baseline.made_of, "cites": baseline.cites}
     _write_record(folder / RECORD, record)
-    shop.shared_seconds.update(record.get("shared_seconds", {}))
+    shared_seconds = {} if shop.shared is None else shop.shared.seconds
+    shared_seconds.update(record.get("shared_seconds", {}))
     began = time.monotonic()
     try:
         return baseline.fit(shop)
     finally:
-        record["shared_seconds"] = shop.shared_seconds
+        record["shared_seconds"] = shared_seconds
         record["seconds"] = round(record["seconds"] + time.monotonic() - began, 3)
         _write_record(folder / RECORD, record)
         if [path.name for path in folder.iterdir()] == [RECORD]:  # nothing was trained yet

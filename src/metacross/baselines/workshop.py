@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from filelock import FileLock
-
 from metacross.adaptation.ner_model import NerModel, load
-from metacross.adaptation.word_model import WordModel, load_word_model
+from metacross.adaptation.word_model import WordModel
 from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label
 from metacross.baselines.resources import MAKING, Resources
+from metacross.baselines.shared_work import SharedWork
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.linear_crf import train_linear_crf
 from metacross.model.model_mark import is_model_folder
 from metacross.model.word_features import WordFeatures
 from metacross.settings import Settings, settings_with
-from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.tags import TagSet
 from metacross.text.word_vectors import WordVectors
-from metacross.text.writing import write_atomically, write_corpus
 from metacross.training.adversarial import AdversarialModel, train_adversarial
 from metacross.training.callbacks import Callback
 from metacross.training.distillation import SoftSentence, distill
 from metacross.training.fine_tuning import fine_tune
-from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
+from metacross.training.run_folder import corpus_digest
 from metacross.training.sampling import random_subset
 from metacross.training.train import train
 from metacross.training.word_tagger_training import train_bilstm_crf
@@ -60,9 +54,8 @@ class Workshop:
     there already is loaded, so that a baseline that was stopped resumes.
 
     ``source`` may have the target's capitals (``data.casing``), ``plain_source`` never has.
-    ``shared`` is a folder for models that several baselines have in common, such as those of the
-    source alone, so that they are trained once; the training runs of a study are beside it. None:
-    they are stages of this baseline.
+    ``shared`` is what several baselines have in common, such as models of the source alone, so that
+    they are trained once; None: they are stages of this baseline.
     ``target_train`` is a little labeled text of the target language, which taggers without an
     encoder learn together with the rest; None: there is none.
     """
@@ -74,10 +67,8 @@ class Workshop:
     settings: Settings
     folder: Path
     callbacks: Sequence[Callback] = ()
-    shared: Path | None = None
+    shared: SharedWork | None = None
     target_train: Corpus | None = None
-    shared_seconds: dict[str, float] = field(default_factory=dict)
-    """The time that models of ``shared`` took to train, if that was for another baseline."""
 
     @property
     def language(self) -> str:
@@ -116,11 +107,13 @@ class Workshop:
         return self._translation(self.dev)
 
     def _translation(self, corpus: Corpus) -> Corpus:
-        """A corpus, translated by the lexicon; kept in a file for other baselines if there is a
-        place for what they have in common.
-        """
-        if self.shared is None:
+        """A corpus, translated by the lexicon; once for all baselines."""
+
+        def make() -> Corpus:
             return self.makers.translator.translated(corpus).corpus
+
+        if self.shared is None:
+            return make()
         settings = self.settings.model_dump(mode="json", include={"translation", "projection"})
         languages = [self.resources.source_language, self.language]
         inputs = [
@@ -128,13 +121,7 @@ class Workshop:
             self.resources.files.digests(MAKING),
             [settings, languages, self.settings.encoder.name],
         ]
-        name = _digest(inputs)
-        path = self.shared / f"translated_{name}.jsonl"
-        self.shared.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock")):  # another process may be translating
-            if not path.exists():
-                write_corpus(self.makers.translator.translated(corpus).corpus, path)
-        return read_corpus(path, language=self.language)
+        return self.shared.translation(inputs, make, language=self.language)
 
     def projected(self, model: NerModel) -> Corpus:
         """The target side of the parallel text with the entities that a model finds in the source
@@ -179,24 +166,17 @@ class Workshop:
     def _shared_model(
         self, method: _Changes, corpus: Corpus, dev: Corpus, folder: Path
     ) -> NerModel:
-        """A model that other baselines need too: theirs, that of an ordinary system of the study,
-        or a new one. The model of a baseline itself is copied to its folder.
+        """A model that other baselines need too; if it is itself the finished model of this one, a
+        copy is in its folder.
         """
         settings = self._settings_of(method)
         if self.shared is None:
             return self._train(corpus, dev, settings, folder)
-        digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
-        name = f"{settings.run.method}_" + _digest(
-            [relevant_settings(settings), settings.encoder.name, digests]
-        )
-        self.shared.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
-            same = finished_training(self.shared.parent, settings, digests)
-            place = same or self.shared / name
-            was_trained = is_model_folder(place)
-            model = self._train(corpus, dev, settings, place)
-            seconds = model.parts.facts.seconds if model.parts.facts else None
-            self.shared_seconds.setdefault(name, (seconds or 0.0) if was_trained else 0.0)
+
+        def trained(place: Path) -> NerModel:
+            return self._train(corpus, dev, settings, place)
+
+        model = self.shared.encoder_model(settings, corpus, dev, trained)
         if folder == self.folder:
             model.save(folder)
         return model
@@ -217,29 +197,15 @@ class Workshop:
 
         if is_model_folder(folder):
             return load(folder)
-        shareable = self.shared is not None and features is None
-        model = self._shared_crf(texts, make) if shareable else make()
-        if not shareable or folder == self.folder:
+        if self.shared is None or features is not None:
+            model = make()
+            model.save(folder)
+            return model
+        inputs = [self.settings.crf.model_dump(), self.labels, [corpus_digest(c) for c in texts]]
+        model = self.shared.crf(inputs, self._settings_of_words(), make)
+        if folder == self.folder:
             model.save(folder)
         return model
-
-    def _shared_crf(self, texts: Sequence[Corpus], make: Callable[[], NerModel]) -> NerModel:
-        if self.shared is None:
-            raise ValueError("expected a folder for shared models")
-        inputs = [self.settings.crf.model_dump(), self.labels, [corpus_digest(c) for c in texts]]
-        name = f"crf_{_digest(inputs)}"
-        place, took = self.shared / name, self.shared / f"{name}.seconds"
-        self.shared.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.shared / f"{name}.lock"):  # another process may be training it
-            if is_model_folder(place):
-                self.shared_seconds.setdefault(name, float(took.read_text(encoding="utf-8")))
-                return load_word_model(place, change=lambda _: self._settings_of_words())
-            began = time.monotonic()
-            model = make()
-            write_atomically(took, [f"{time.monotonic() - began:.3f}\n"])
-            model.save(place)
-            self.shared_seconds.setdefault(name, 0.0)  # this baseline's own time
-            return model
 
     def bilstm_crf(
         self, corpus: Corpus, dev: Corpus, vectors: WordVectors, folder: Path
@@ -340,10 +306,6 @@ class Workshop:
             output=folder,
             callbacks=self.callbacks,
         )
-
-
-def _digest(inputs: object) -> str:
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 
 def soft_sentences(teacher: PseudoLabels) -> list[SoftSentence]:

@@ -1,0 +1,83 @@
+"""Translations and models that several baselines have in common, made once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock
+
+from metacross.adaptation.ner_model import NerModel
+from metacross.adaptation.word_model import load_word_model
+from metacross.model.model_mark import is_model_folder
+from metacross.settings import Settings
+from metacross.text.reading import read_corpus
+from metacross.text.sentence import Corpus
+from metacross.text.writing import write_atomically, write_corpus
+from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
+
+
+@dataclass(frozen=True)
+class SharedWork:
+    """What several baselines need; the first of them makes it, the others find it here.
+
+    It is in ``folder``; the training runs of a study are beside that folder. ``seconds`` is how
+    long models took to train, by name: 0 for those that were trained for the present baseline,
+    whose own time has them.
+    """
+
+    folder: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def translation(self, inputs: object, make: Callable[[], Corpus], *, language: str) -> Corpus:
+        """A corpus that is made of ``inputs``."""
+        with self._place("translated", inputs) as place:
+            path = place.with_suffix(".jsonl")
+            if not path.exists():
+                write_corpus(make(), path)
+            return read_corpus(path, language=language)
+
+    def encoder_model(
+        self, settings: Settings, corpus: Corpus, dev: Corpus, train: Callable[[Path], NerModel]
+    ) -> NerModel:
+        """The model of a training: that of another baseline, that of an ordinary system of the
+        study, or a new one. ``train`` trains it in a folder, or loads it.
+        """
+        digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
+        inputs = [relevant_settings(settings), settings.encoder.name, digests]
+        with self._place(settings.run.method, inputs) as place:
+            folder = finished_training(self.folder.parent, settings, digests) or place
+            was_trained = is_model_folder(folder)
+            model = train(folder)
+            facts = model.parts.facts
+            took = (facts and facts.seconds) or 0.0
+            self.seconds.setdefault(place.name, took if was_trained else 0.0)
+        return model
+
+    def crf(self, inputs: object, settings: Settings, make: Callable[[], NerModel]) -> NerModel:
+        """A CRF that is made of ``inputs``, with other ``settings`` of prediction."""
+        with self._place("crf", inputs) as place:
+            took = place.with_suffix(".seconds")
+            if is_model_folder(place):
+                self.seconds.setdefault(place.name, float(took.read_text(encoding="utf-8")))
+                return load_word_model(place, change=lambda _: settings)
+            began = time.monotonic()
+            model = make()
+            write_atomically(took, [f"{time.monotonic() - began:.3f}\n"])
+            model.save(place)
+            self.seconds.setdefault(place.name, 0.0)
+            return model
+
+    @contextmanager
+    def _place(self, kind: str, inputs: object) -> Iterator[Path]:
+        """Where something that is made of ``inputs`` belongs; other processes wait for it."""
+        digest = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+        place = self.folder / f"{kind}_{digest}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(place.with_suffix(".lock")):
+            yield place
