@@ -1,0 +1,46 @@
+"""Adds new lines of a study of systems to compare with to those in ``docs/results``.
+
+python -m tools.docs.add_results systems/results.jsonl
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from metacross.study.results import Result, results_in_file
+from metacross.text.writing import write_atomically
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def add_results(study_lines: Path, folder: Path = RESULTS) -> Counter[str]:
+    """How many lines each file of ``folder`` got. Lines that are in one of its files already stay
+    as they are, and so do those of ordinary systems without labeled target text, which belong to
+    studies of their own.
+    """
+    known = {result.key for file in folder.glob("*.jsonl") for result in results_in_file(file)}
+    new: dict[str, list[str]] = {}
+    for line in study_lines.read_text("utf-8").splitlines(keepends=True):
+        result = Result.model_validate_json(line)
+        if result.key not in known and ("baseline" in result.digests or result.fraction):
+            known.add(result.key)
+            new.setdefault(_file_of(result), []).append(line)
+    for name, lines in new.items():
+        path = folder / name
+        before = path.read_text("utf-8") if path.exists() else ""
+        write_atomically(path, [before, *lines])
+    return Counter({name: len(lines) for name, lines in new.items()})
+
+
+def _file_of(result: Result) -> str:
+    if result.fraction:
+        return "mini-low-resource-baselines.jsonl"
+    limited = result.recipe["distillation"]["sentences"] == 4_000
+    return "mini-baselines.jsonl" if limited else "mini-all-raw-text.jsonl"
+
+
+if __name__ == "__main__":
+    for name, n_lines in add_results(Path(sys.argv[1])).items():
+        sys.stdout.write(f"{name}: {n_lines} new lines\n")
