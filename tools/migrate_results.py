@@ -12,12 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from metacross.baselines.systems import find_baseline
 from metacross.errors import DataError
 from metacross.model.encoder import load_encoder, weights_digest
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import Settings
 from metacross.study.results import Result
-from metacross.study.system_runs import result_key
+from metacross.study.system_runs import (
+    BASELINE_NAME,
+    BASELINE_SETTINGS,
+    result_key,
+    settings_digest,
+)
 from metacross.text.writing import write_atomically
 
 _NEW_FIELDS = {
@@ -42,24 +48,28 @@ _NEW_KEYS: dict[tuple[str, str], str | None] = {  # None: the setting no longer 
     ("fine_tuning", "rate"): "learning_rate",
     ("run", "record_megabytes"): "gradient_cache_mb",
 }
+_OF_EARLIER_VERSIONS = {"prediction": {"decoding": "argmax"}}  # which did not record it
 
 
 def migrated_line(line: str) -> str:
     """A line of results with the present names; a line that has them already does not change."""
     values = {_NEW_FIELDS.get(name, name): value for name, value in json.loads(line).items()}
-    if isinstance(values["fraction"], str):
-        values["fraction"] = _fraction(values["fraction"])
     values["recipe"] = migrated_recipe(values["recipe"])
-    values["digests"]["encoder"] = _new_encoder_digest(
-        values["recipe"]["encoder"]["name"], values["digests"]["encoder"]
-    )
-    settings = Settings.model_validate(values["recipe"])
+    digests = values["digests"]
+    if isinstance(values["fraction"], str):  # so its encoder has a digest of that time, too
+        values["fraction"] = _fraction(values["fraction"])
+        name = values["recipe"]["encoder"]["name"]
+        digests["encoder"] = _new_encoder_digest(name, digests["encoder"])
+    settings = Settings.model_validate({**_OF_EARLIER_VERSIONS, **values["recipe"]})
+    if BASELINE_NAME in digests:
+        baseline = find_baseline(digests[BASELINE_NAME])
+        digests[BASELINE_SETTINGS] = settings_digest(baseline, settings)
     values["key"] = result_key(
         values["system"],
         settings,
         values["labels"],
         values["seed"],
-        values["digests"],
+        digests,
         values["fraction"],
     )
     return Result.model_validate(values).model_dump_json()

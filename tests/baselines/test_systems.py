@@ -73,8 +73,9 @@ def trained(name, files, encoders, **options):
 
 
 @pytest.mark.parametrize("name", CRFS)
-def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_path):
+def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_path, groups_read):
     model = trained(name, files, encoders, output=tmp_path)
+    assert groups_read == {*BASELINES[name].reads}
     assert model.evaluate(DEV).f1 > 0.7
     loaded = metacross.load(tmp_path)
     assert list(loaded.predict_stream(DEV)) == list(model.predict_stream(DEV))
@@ -90,8 +91,10 @@ def test_a_crf_system_learns_the_toy_and_loads_again(name, files, encoders, tmp_
         if name not in CRFS and not baseline.needs_target_train and name != "tsl-multi"
     ),
 )
-def test_every_other_system_trains_saves_and_loads(name, files, encoders, tmp_path):
+def test_every_other_system_trains_saves_and_loads(name, files, encoders, tmp_path, groups_read):
     model = trained(name, files, encoders, output=tmp_path)
+    without_vectors = {"bilstm_crf"} if name == "ni" else set()
+    assert groups_read == {*BASELINES[name].reads} - without_vectors
     loaded = metacross.load(tmp_path)
     assert loaded.labels == ("LOC", "PER")
     assert [p.spans for p in loaded.predict_stream(DEV)] == [
@@ -164,6 +167,21 @@ def test_a_folder_of_another_baseline_is_refused(files, encoders, tmp_path):
     fewer = {"lexicon": files["lexicon"]}
     with pytest.raises(RunError, match="another raw_text"):
         trained("crf", fewer, encoders, output=tmp_path)
+
+
+def test_only_the_settings_that_a_baseline_reads_make_it_another(files, encoders, tmp_path):
+    def again(*changes):
+        settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}", *changes])
+        return train_baseline(
+            "crf", SOURCE, dev=DEV, target="es", resources=files, recipe=settings, output=tmp_path
+        )
+
+    again()
+    written = (tmp_path / "metacross.json").stat().st_mtime_ns
+    again("knn.neighbors=3", "bilstm_crf.states=9")
+    assert (tmp_path / "metacross.json").stat().st_mtime_ns == written
+    with pytest.raises(RunError, match=r"another crf\.l1"):
+        again("crf.l1=0.5")
 
 
 @pytest.mark.parametrize(

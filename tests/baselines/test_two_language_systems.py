@@ -16,7 +16,6 @@ from metacross.settings import load_settings
 from metacross.text.parts_of_speech import PARTS_OF_SPEECH
 from metacross.text.sentence import Corpus, Sentence
 from metacross.training.callbacks import Callback
-from metacross.training.run_folder import baseline_settings
 
 SOURCE, DEV = tiny.corpus(40), tiny.corpus(10, seed=1)
 SMALL = (
@@ -89,11 +88,14 @@ class Losses(Callback):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_target_is_learned_and_the_saved_model_labels_the_same(name, encoders, files, tmp_path):
+def test_the_target_is_learned_and_the_saved_model_labels_the_same(
+    name, encoders, files, tmp_path, groups_read
+):
     seen = Losses()
     model = trained(
         name, encoders, files, "two_languages.steps=60", output=tmp_path, callbacks=[seen]
     )
+    assert groups_read == {*BASELINES[name].reads}
     assert np.mean(seen.losses[-5:]) < 0.3 * np.mean(seen.losses[:5])
     assert model.evaluate(TARGET).f1 > 0.9
     loaded = metacross.load(tmp_path)
@@ -181,11 +183,3 @@ def test_the_list_says_that_they_need_labeled_target_text():
     needing = [name for name, baseline in BASELINES.items() if baseline.needs_target_train]
     assert needing == NAMES
     assert not any(BASELINES[name].published for name in NAMES)  # the places are of zero-shot
-
-
-def test_their_settings_do_not_change_what_is_recorded_of_earlier_systems():
-    defaults = baseline_settings(load_settings("paper"))
-    assert "bilstm_crf" in defaults
-    assert "two_languages" not in defaults
-    changed = baseline_settings(load_settings("paper", ["two_languages.steps=9"]))
-    assert changed["two_languages"]["steps"] == 9

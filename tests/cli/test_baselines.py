@@ -33,6 +33,7 @@ def test_the_list_says_what_each_system_needs(run):
     systems = {system["name"]: system for system in json.loads(run("baselines", "--json").out)}
     assert systems["mayhew"]["needs"] == ["lexicon"]
     assert systems["tsl"]["needs"] == ["raw_text"]
+    assert systems["tsl"]["settings"] == ["distillation"]
     assert systems["ni"]["cites"] == "Ni et al. 2017"
     assert systems["tackstrom"]["made_of"].startswith("after Täckström 2012")
 

@@ -78,6 +78,7 @@ def test_keys_follow_the_contents_of_resources_and_the_settings(baseline_study, 
     assert after["mayhew", "aa"] != before["mayhew", "aa"]
     assert after["mayhew", "de"] == before["mayhew", "de"]
     assert after["base", "aa"] == before["base", "aa"]
+    assert keys(set=["knn.neighbors=3"]) == after  # mayhew does not read it
     other = keys(set=["crf.l1=0.5"])
     assert other["mayhew", "de"] != before["mayhew", "de"]
     assert other["base", "de"] == before["base", "de"]

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.baselines.resources import ResourceFiles, Resources, option_of
 from metacross.baselines.workshop import Workshop
 from metacross.errors import SettingsError
+from metacross.settings import Settings
+from metacross.training.run_folder import BASELINE_GROUPS
 
 TARGET_TRAIN = "target_train"
 """The labeled target text among the needs of a system."""
 LEXICON = "lexicon or vectors"
 """A lexicon among the needs of a system; word vectors of both languages make one."""
+
+TRANSLATION = ("translation", "projection")
+"""The groups of settings that translated text depends on: a lexicon is also made of parallel
+text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,7 @@ class Baseline:
 
     ``needs`` are resources it cannot do without (``a or b``: one of two), ``uses`` are further ones
     that it profits from; ``target_train`` is a little labeled text of the target language.
+    ``reads`` are the groups of settings that it reads, of those that only baselines have.
     ``made_of`` says honestly what it is. ``published`` are F1 scores on test sets that its authors
     report, by target, without labeled target text, with another encoder and other data: they are
     not reproduced here.
@@ -31,6 +39,7 @@ class Baseline:
     cites: str
     needs: tuple[str, ...]
     uses: tuple[str, ...]
+    reads: tuple[str, ...]
     made_of: str
     fit: Callable[[Workshop], NerModel]
     published: tuple[tuple[str, float], ...] = ()
@@ -45,6 +54,19 @@ class Baseline:
     def takes_target_train(self) -> bool:
         """Whether it learns labeled target text if there is some."""
         return TARGET_TRAIN in (*self.needs, *self.uses)
+
+    def settings_read(self, settings: Settings) -> dict[str, Any]:
+        """The groups that it reads, by name, as values for JSON."""
+        return settings.model_dump(mode="json", include=set(self.reads))
+
+    def with_defaults(self, settings: Settings) -> Settings:
+        """Settings with the defaults of the groups that only other baselines read, which therefore
+        cannot change it.
+        """
+        unread = [group for group in BASELINE_GROUPS if group not in self.reads]
+        fields = Settings.model_fields
+        defaults = {group: fields[group].get_default(call_default_factory=True) for group in unread}
+        return settings.model_copy(update=defaults)
 
     def used(self, files: ResourceFiles) -> ResourceFiles:
         """The files that it needs or uses, of those that were given."""

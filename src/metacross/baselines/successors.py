@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metacross.adaptation.nearest_words import NearestWordsModel
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
-from metacross.baselines.baseline import LEXICON, Baseline
+from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.label_consistency import word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags, pseudo_label
 from metacross.baselines.source_similarity import source_weights
@@ -223,6 +223,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL",
         needs=("raw_text",),
         uses=(),
+        reads=("distillation",),
         made_of="TSL: a student of the direct model's probabilities on raw target text",
         fit=_tsl,
         published=(("es", 76.94), ("nl", 80.89), ("de", 73.22)),
@@ -232,6 +233,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL",
         needs=("raw_text",),
         uses=(),
+        reads=("distillation",),
         made_of="TSL with a teacher for each of several source languages, weighted by how similar "
         "their sentence vectors are to the target's",
         fit=_tsl_multi,
@@ -242,6 +244,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL and AAAI",
         needs=("raw_text",),
         uses=(),
+        reads=("distillation",),
         made_of="TSL with our adapting model as teacher",
         fit=_tsl_ours,
     ),
@@ -250,6 +253,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
+        reads=(*TRANSLATION, "distillation"),
         made_of="TSL with ours-translated as teacher",
         fit=_tsl_ours_translated,
     ),
@@ -258,6 +262,7 @@ SUCCESSORS = (
         cites="Wu and Dredze 2019; Mayhew et al. 2017",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
+        reads=(*TRANSLATION, "crf"),
         made_of="the direct model and a CRF on lexicon-translated text: the mean of their "
         "probabilities",
         fit=_direct_crf,
@@ -267,6 +272,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
+        reads=(*TRANSLATION, "crf"),
         made_of="ours and a CRF on lexicon-translated text: the mean of their probabilities",
         fit=_ours_crf,
     ),
@@ -275,6 +281,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
+        reads=(*TRANSLATION, "crf", "distillation"),
         made_of="TSL with ours-crf as teacher",
         fit=_tsl_ours_crf,
     ),
@@ -283,6 +290,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors", "target_train"),
+        reads=(*TRANSLATION, "crf", "distillation"),
         made_of="ours, a CRF on lexicon-translated text and a student of these two on raw text: "
         "the mean of their probabilities",
         fit=_ours_crf_student,
@@ -292,6 +300,7 @@ SUCCESSORS = (
         cites="Wu et al. 2020, IJCAI",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
+        reads=(*TRANSLATION, "distillation"),
         made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
         "one, hard labels where all agree",
         fit=_unitrans,
@@ -302,6 +311,7 @@ SUCCESSORS = (
         cites="Chen et al. 2021",
         needs=("raw_text",),
         uses=(),
+        reads=("distillation", "adversary"),
         made_of="after AdvPicker, one seed: an encoder trained against a discriminator of the "
         "languages teaches on the raw sentences that it cannot tell",
         fit=_advpicker,
@@ -312,6 +322,7 @@ SUCCESSORS = (
         cites="Ma et al. 2023",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
+        reads=(*TRANSLATION, "distillation", "consistency"),
         made_of="after CoLaDa, two rounds, lexicon translation: models on translated and raw text "
         "label for each other, words weighted by the labels of similar words",
         fit=_colada,
@@ -321,6 +332,7 @@ SUCCESSORS = (
         cites="Wang et al. 2022",
         needs=(),
         uses=("target_train",),
+        reads=("knn",),
         made_of="kNN-NER: the direct model's probabilities, mixed with votes of the most similar "
         "source words",
         fit=_knn,

@@ -8,7 +8,7 @@ import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
-from metacross.baselines.baseline import LEXICON, Baseline
+from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -152,6 +152,7 @@ _SYSTEMS = (
         cites="-",
         needs=(),
         uses=("target_train",),
+        reads=("crf",),
         made_of="linear CRF on the source: shapes and affixes, no words",
         fit=_crf,
         is_random=False,
@@ -161,6 +162,7 @@ _SYSTEMS = (
         cites="Täckström et al. 2012",
         needs=("clusters or raw_text",),
         uses=("target_train",),
+        reads=("crf",),
         made_of="after Täckström 2012: CRF with cross-lingual clusters, given or k-means of the "
         "encoder's word vectors",
         fit=_tackstrom,
@@ -171,6 +173,7 @@ _SYSTEMS = (
         cites="Tsai et al. 2016",
         needs=("gazetteer",),
         uses=("target_train",),
+        reads=("crf",),
         made_of="after Tsai 2016: CRF with gazetteer types instead of a wikifier",
         fit=_tsai,
         published=(("es", 60.55), ("nl", 61.56), ("de", 48.12)),
@@ -181,6 +184,7 @@ _SYSTEMS = (
         cites="Ni et al. 2017",
         needs=("parallel",),
         uses=("alignments", "lexicon", "target_train"),
+        reads=("projection", "crf"),
         made_of="after Ni 2017: labels projected through parallel text, quality filter, CRF",
         fit=_ni_projection,
         is_random=False,
@@ -190,6 +194,7 @@ _SYSTEMS = (
         cites="Ni et al. 2017",
         needs=("parallel",),
         uses=("alignments", "lexicon", "vectors", "source_vectors", "target_train"),
+        reads=("projection", "crf", "bilstm_crf"),
         made_of="after Ni 2017: projection, co-decoded with a tagger on shared representations "
         "(vectors mapped by a lexicon if given, else the encoder: no map was learned)",
         fit=_ni,
@@ -200,6 +205,7 @@ _SYSTEMS = (
         cites="Mayhew et al. 2017",
         needs=("lexicon",),
         uses=("raw_text", "parallel", "alignments", "target_train"),
+        reads=(*TRANSLATION, "crf"),
         made_of="after Mayhew 2017: lexicon translation, CRF",
         fit=_mayhew,
         published=(("es", 65.95), ("nl", 66.50), ("de", 59.11)),
@@ -210,6 +216,7 @@ _SYSTEMS = (
         cites="Xie et al. 2018",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
+        reads=(*TRANSLATION, "bilstm_crf"),
         made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
         "(given, else of the encoder)",
         fit=_xie,
@@ -220,6 +227,7 @@ _SYSTEMS = (
         cites="Wu and Dredze 2019",
         needs=(),
         uses=(),
+        reads=(),
         made_of="the encoder, trained on the source",
         fit=_direct,
         published=(("es", 74.96), ("nl", 77.57), ("de", 69.56)),
@@ -229,6 +237,7 @@ _SYSTEMS = (
         cites="Wu et al. 2020, AAAI",
         needs=(),
         uses=(),
+        reads=(),
         made_of="the encoder, meta-trained on the source, adapting",
         fit=_ours,
         published=(("es", 76.75), ("nl", 80.44), ("de", 73.16)),
@@ -238,6 +247,7 @@ _SYSTEMS = (
         cites="Wu et al. 2020, IJCAI",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
+        reads=TRANSLATION,
         made_of="data transfer: the encoder, trained on lexicon-translated text",
         fit=_data_transfer,
     ),
@@ -246,6 +256,7 @@ _SYSTEMS = (
         cites="-",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
+        reads=TRANSLATION,
         made_of="the encoder, trained on the source and on lexicon-translated text",
         fit=_both_corpora_direct,
     ),
@@ -254,6 +265,7 @@ _SYSTEMS = (
         cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
+        reads=TRANSLATION,
         made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
         "adapting",
         fit=_ours_translated,

@@ -27,7 +27,7 @@ from metacross.text.sentence import Corpus
 from metacross.text.source_corpora import read_sources
 from metacross.text.writing import write_atomically
 from metacross.training.callbacks import Callback
-from metacross.training.run_folder import baseline_settings, corpus_digest, relevant_settings
+from metacross.training.run_folder import corpus_digest, relevant_settings
 from metacross.training.train import with_target_casing
 
 PREFIX = "baseline:"
@@ -64,6 +64,7 @@ def train_baseline(
     refuse_sharing("baselines")
     baseline = find_baseline(name.removeprefix(PREFIX))
     settings = recipe if isinstance(recipe, Settings) else load_settings(recipe)
+    settings = baseline.with_defaults(settings)
     if encoder is not None:
         settings = settings_with(settings, {"encoder": {"name": encoder}})
     if not isinstance(resources, ResourceFiles):
@@ -187,7 +188,7 @@ def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict
         "encoder": settings.encoder.name,
         "resources": shop.resources.files.digests(),
         "target_train": shop.target_train and corpus_digest(shop.target_train),
-        "settings": relevant_settings(settings) | baseline_settings(settings),
+        "settings": relevant_settings(settings) | baseline.settings_read(settings),
     }
 
 

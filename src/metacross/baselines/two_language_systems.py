@@ -207,6 +207,7 @@ TWO_LANGUAGE_SYSTEMS = (
         cites="Yang et al. 2017",
         needs=(TARGET_TRAIN,),
         uses=_VECTORS,
+        reads=("bilstm_crf", "two_languages"),
         made_of="after Yang 2017, shared characters: a BiLSTM-CRF for each language (BiLSTM for "
         "GRU) on fixed word vectors (given, else of the encoder), one optimizer, last weights",
         fit=_yang,
@@ -216,6 +217,7 @@ TWO_LANGUAGE_SYSTEMS = (
         cites="Lin et al. 2018",
         needs=(TARGET_TRAIN,),
         uses=_VECTORS,
+        reads=("bilstm_crf", "two_languages"),
         made_of="after Lin 2018, two languages: shared character CNN, BiLSTM and CRF, gated "
         "outputs, on fixed word vectors (given, else of the encoder), one optimizer, last weights",
         fit=_lin_ml,
@@ -225,6 +227,7 @@ TWO_LANGUAGE_SYSTEMS = (
         cites="Lin et al. 2018",
         needs=(TARGET_TRAIN, "pos", "source_pos"),
         uses=_VECTORS,
+        reads=("bilstm_crf", "two_languages"),
         made_of="after Lin 2018, two languages and two tasks: lin-ml with parts of speech too",
         fit=_lin_mlmt,
     ),

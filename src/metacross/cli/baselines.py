@@ -22,6 +22,7 @@ def baselines_command(as_json: JsonOption = False) -> None:
                     "name": baseline.name,
                     "needs": list(baseline.needs),
                     "uses": list(baseline.uses),
+                    "settings": list(baseline.reads),
                     "made_of": baseline.made_of,
                     "cites": baseline.cites,
                     "published": dict(baseline.published),

@@ -22,13 +22,14 @@ from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import (
     AFTER_TRAINING,
-    baseline_settings,
     corpus_digest,
     relevant_settings,
 )
 
 BASELINE_NAME = "baseline"
 """The digest with the name of a baseline."""
+BASELINE_SETTINGS = "baseline settings"
+"""The digest of the settings that a baseline reads."""
 RESOURCE = "resource "
 """How the names of digests of resources begin."""
 _TARGET_TRAIN = "target train corpus"
@@ -254,14 +255,18 @@ def _baseline_digests(run: SystemRun) -> dict[str, str]:
     """The name of a baseline, and digests of its settings and resources; empty for others."""
     if run.baseline is None:
         return {}
-    groups = baseline_settings(run.settings)
-    settings = hashlib.sha256(json.dumps(groups, sort_keys=True).encode()).hexdigest()
     resources = run.resources.digests()
     return {
         BASELINE_NAME: run.baseline.name,
-        "baseline settings": settings,
+        BASELINE_SETTINGS: settings_digest(run.baseline, run.settings),
         **{f"{RESOURCE}{name}": digest for name, digest in resources.items()},
     }
+
+
+def settings_digest(baseline: Baseline, settings: Settings) -> str:
+    """A digest of the settings that a baseline reads."""
+    groups = baseline.settings_read(settings)
+    return hashlib.sha256(json.dumps(groups, sort_keys=True).encode()).hexdigest()
 
 
 def _corpora(run: SystemRun, target: Target) -> dict[str, Corpus]:

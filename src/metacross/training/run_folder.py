@@ -53,7 +53,6 @@ BASELINE_GROUPS = (
     "two_languages",
 )
 """Groups of settings that only baselines use."""
-_LATER_GROUPS = ("knn", "adversary", "consistency", "two_languages")  # results are older
 AFTER_TRAINING = ("adaptation", "prediction", "fine_tuning")  # training does not use them
 
 
@@ -195,19 +194,6 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
         if relevant.get(group, {}).get(key, ...) == value:
             del relevant[group][key]
     return relevant
-
-
-def baseline_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
-    """The settings that only baselines use. Later groups are left out while they have their
-    defaults: earlier results stay valid.
-    """
-    defaults = type(settings)().model_dump(mode="json")
-    groups = settings.model_dump(mode="json", include=set(BASELINE_GROUPS))
-    return {
-        name: group
-        for name, group in groups.items()
-        if name not in _LATER_GROUPS or group != defaults[name]
-    }
 
 
 def package_versions() -> dict[str, str]:
