@@ -13,14 +13,18 @@ from metacross.study.results import Result, results_in_file
 from metacross.text.writing import write_atomically
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
+_LOW_RESOURCE = "mini-low-resource-baselines.jsonl"
+_ZERO_SHOT = "mini-baselines.jsonl"
+_ALL_RAW_TEXT = "mini-all-raw-text.jsonl"
 
 
 def add_results(study_lines: Path, folder: Path = RESULTS) -> Counter[str]:
-    """How many lines each file of ``folder`` got. Lines that are in one of its files already stay
+    """How many lines each file in ``folder`` got. Lines that are in one of them already stay
     as they are, and so do those of ordinary systems without labeled target text, which belong to
     studies of their own.
     """
-    known = {result.key for file in folder.glob("*.jsonl") for result in results_in_file(file)}
+    files = (folder / name for name in (_LOW_RESOURCE, _ZERO_SHOT, _ALL_RAW_TEXT))
+    known = {result.key for file in files if file.exists() for result in results_in_file(file)}
     new: dict[str, list[str]] = {}
     for line in study_lines.read_text("utf-8").splitlines(keepends=True):
         result = Result.model_validate_json(line)
@@ -36,9 +40,8 @@ def add_results(study_lines: Path, folder: Path = RESULTS) -> Counter[str]:
 
 def _file_of(result: Result) -> str:
     if result.fraction:
-        return "mini-low-resource-baselines.jsonl"
-    limited = result.recipe["distillation"]["sentences"] == 4_000
-    return "mini-baselines.jsonl" if limited else "mini-all-raw-text.jsonl"
+        return _LOW_RESOURCE
+    return _ZERO_SHOT if result.recipe["distillation"]["sentences"] == 4_000 else _ALL_RAW_TEXT
 
 
 if __name__ == "__main__":
