@@ -62,6 +62,7 @@ def migrated_line(line: str) -> str:
         digests["encoder"] = _new_encoder_digest(name, digests["encoder"])
     settings = Settings.model_validate({**_OF_EARLIER_VERSIONS, **values["recipe"]})
     if BASELINE_NAME in digests:
+        values["training"]["folder"] = _training_folder(values)
         baseline = find_baseline(digests[BASELINE_NAME])
         digests[BASELINE_SETTINGS] = settings_digest(baseline, settings)
     values["key"] = result_key(
@@ -85,6 +86,17 @@ def migrated_recipe(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
             if new_key is not None:
                 new_values[new_key] = value
     return migrated
+
+
+def _training_folder(values: Mapping[str, Any]) -> str:
+    """The folder of a baseline's training among those of its study; earlier lines do not say in
+    which one that of a model with labeled target text is.
+    """
+    folder: str = values["training"]["folder"]
+    if not folder.startswith(f"{values['target']}-"):
+        return folder
+    labels = "-".join(values["labels"])
+    return f"{values['system']}_{labels}_{values['target']}_seed-{values['seed']}/{folder}"
 
 
 def _fraction(name: str) -> float:

@@ -65,7 +65,7 @@ def run_system(
                 model = trained_baseline(
                     system_run, run_folder, callbacks=[callback], shared=shared
                 )
-        summary = _baseline_summary(run_folder)
+        summary = _baseline_summary(run_folder, folder.runs)
     else:
         with peak_memory() as peak:
             model = trained_model(
@@ -119,7 +119,7 @@ def _trained_alone(
             shared=run_folder.parent / SHARED,
             target_train=random_subset(train, n_sentences, run.seed),
         )
-    summary = _baseline_summary(output)
+    summary = _baseline_summary(output, run_folder.parent)
     if not was_trained:
         summary = summary.model_copy(update={"megabytes": peak.megabytes})
     return model, summary
@@ -221,9 +221,10 @@ def _result(
     )
 
 
-def _baseline_summary(folder: Path) -> TrainingSummary:
+def _baseline_summary(folder: Path, runs: Path) -> TrainingSummary:
     seconds = round(training_seconds(folder), 1)
-    return TrainingSummary(folder=folder.name, seconds=seconds, best_step=0)
+    name = folder.relative_to(runs).as_posix()
+    return TrainingSummary(folder=name, seconds=seconds, best_step=0)
 
 
 def _training_summary(run_folder: RunFolder, target_curves: TargetCurves) -> TrainingSummary:
