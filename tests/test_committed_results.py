@@ -1,9 +1,11 @@
 """The results in ``docs/results`` belong to the recipe and the encoder as they are."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from metacross.baselines.systems import find_baseline
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study
@@ -43,16 +45,38 @@ def test_the_results_are_of_the_bundled_encoder_and_its_recipe_as_they_are(study
     ("lines", "sentences"), [("mini-baselines", 4_000), ("mini-all-raw-text", 10_000)]
 )
 def test_the_results_of_baselines_are_of_the_bundled_encoder_and_its_recipe(lines, sentences):
-    studies = [load_study(name, {"recipe": "mini"}) for name in ("baselines", "beyond")]
-    baselines = {name: study.baseline(name) for study in studies for name in study.systems}
+    check_baselines(lines, ["baselines", "beyond"], ["data.language=en"], sentences)
+    assert all(result.fraction == 0 for result in committed(lines))
+
+
+def test_the_low_resource_results_of_baselines_are_of_the_settings_that_the_page_names():
+    page = systems_table.PAGE.read_text("utf-8")
+    (command,) = (line for line in page.splitlines() if "experiment low-resource-bas" in line)
+    changes = re.findall(r"--set (\S+)", command)
+    check_baselines("mini-low-resource-baselines", ["low-resource-baselines"], changes, 4_000)
+
+
+def check_baselines(lines, names, changes, sentences):
+    changes = [*changes, f"distillation.sentences={sentences}"]
+    studies = [load_study(name, {"recipe": "mini", "set": changes}) for name in names]
+    study_of = {system: study for study in studies for system in study.systems}
     results = committed(lines)
     for result in results:
-        assert result.digests["baseline"] == baselines[result.system]
+        study = study_of[result.system]
+        settings = study.settings(result.system, result.seed)
+        assert result.digests.get("baseline") == study.baseline(result.system)
         assert result.digests["encoder"] == encoder_digest("mini")
-        assert result.recipe["distillation"]["sentences"] == sentences
         assert result.recipe["prediction"]["decoding"] == "viterbi"
-        assert result.recipe["meta"] == load_settings("mini").meta.model_dump(mode="json")
-    places = [(result.system, result.target, result.seed) for result in results]
+        if study.baseline(result.system) is None:
+            check_settings(result, study)
+            continue
+        baseline = find_baseline(study.baseline(result.system))
+        of_result = Settings.model_validate(result.recipe)
+        assert baseline.settings_read(of_result) == baseline.settings_read(settings)
+        assert of_result.meta == settings.meta
+        assert of_result.direct == settings.direct
+        assert of_result.fine_tuning == settings.fine_tuning
+    places = [(result.system, result.target, result.seed, result.fraction) for result in results]
     assert len(set(places)) == len(places)
 
 

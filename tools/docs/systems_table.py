@@ -1,4 +1,4 @@
-"""Writes the table of systems into ``docs/results.md`` from the lines of their studies.
+"""Writes the tables of systems into ``docs/results.md`` from the lines of their studies.
 
 python -m tools.docs.systems_table
 """
@@ -6,7 +6,7 @@ python -m tools.docs.systems_table
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from metacross.study.results import Result, results_in_file
@@ -40,6 +40,20 @@ _SYSTEMS = (  # as on the page: system, what it is, resources
     ("ours-crf-tsl", "student of them", _TRANSLATION),
     ("ours-crf-student", "ours, the CRF and their student together", _TRANSLATION),
 )
+_FRACTIONS = (0.01, 0.02, 0.05)
+_LOW_RESOURCE_SYSTEMS = (
+    ("crf", "source and target text together", ""),
+    ("mayhew", "translated and target text together, CRF", _TRANSLATION),
+    ("xie", "translated and target text together, BiLSTM-CRF", _TRANSLATION),
+    ("yang", "a BiLSTM-CRF for each language, shared characters", "raw text"),
+    ("lin-ml", "a BiLSTM-CRF of both languages, gated outputs", "raw text"),
+    ("base", "direct transfer, fine-tuned", ""),
+    ("tsl", "student of base, fine-tuned", "raw text"),
+    ("ours", "meta-trained, fine-tuned", ""),
+    ("ours-translated", "ours on source and translated text, fine-tuned", _TRANSLATION),
+    ("base-crf", "base, fine-tuned, and mayhew's CRF together", _TRANSLATION),
+    ("ours-crf", "ours, fine-tuned, and mayhew's CRF together", _TRANSLATION),
+)
 
 
 def systems_table() -> str:
@@ -48,34 +62,64 @@ def systems_table() -> str:
     Languages are shown with seed 1, which all systems have; the last mean is over all seeds.
     """
     grid = ResultsGrid.of(_lines("mini-baselines") + _lines("mini-zero-shot"))
-    rows = [
-        "| F1 on dev, seed 1 | resources | es | nl | de | mean | mean, 3 seeds | seconds | MB |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    columns = ("resources", *_TARGETS, "mean", "mean, 3 seeds", "seconds", "MB")
+    rows = []
     for system, description, resources in _SYSTEMS:
         by_target = [grid.at(0.0, system, target) for target in _TARGETS]
-        with_seed_1 = [{seed: r[seed] for seed in r if seed == 1} for r in by_target]
-        if not any(with_seed_1):
-            continue
-        cells = [
-            f"{system}: {description}",
-            resources,
-            *map(_f1, with_seed_1),
-            _mean(with_seed_1),
-            _mean_of_seeds(by_target),
-            *_cost(by_target),
-        ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+        with_seed_1 = [_with_seed_1(results) for results in by_target]
+        if any(with_seed_1):
+            rows.append(
+                [
+                    f"{system}: {description}",
+                    resources,
+                    *map(_f1, with_seed_1),
+                    _mean(with_seed_1),
+                    _mean_of_seeds(by_target),
+                    *_cost(by_target),
+                ]
+            )
+    return _table(["F1 on dev, seed 1", *columns], rows)
+
+
+def low_resource_table() -> str:
+    """F1 of systems with a small part of the labeled target text, seed 1."""
+    grid = ResultsGrid.of(_lines("mini-low-resource-baselines"))
+    places = [(target, fraction) for target in ("es", "nl") for fraction in _FRACTIONS]
+    rows = []
+    for system, description, resources in _LOW_RESOURCE_SYSTEMS:
+        cells = [_with_seed_1(grid.at(fraction, system, target)) for target, fraction in places]
+        if any(cells):
+            row = [f"{system}: {description}", resources, *map(_f1, cells), _mean(cells)]
+            rows.append([*row, *_cost(cells)])
+    columns = [f"{target}, {fraction:.0%}" for target, fraction in places]
+    header = ["F1 on dev, seed 1", "resources", *columns, "mean", "seconds", "MB"]
+    return _table(header, rows)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "systems": systems_table,
+    "low-resource": low_resource_table,
+}
 
 
 def written(page: str) -> str:
-    """A page with its table written anew, between comments."""
-    before, begin, rest = page.partition("<!-- table: systems -->\n")
-    _, end, after = rest.partition("<!-- end of table -->")
-    if not begin or not end:
-        raise ValueError(f"{PAGE}: expected comments around the table, found none")
-    return f"{before}{begin}\n{systems_table()}\n{end}{after}"
+    """A page with its tables written anew, between comments."""
+    for name, table in TABLES.items():
+        before, begin, rest = page.partition(f"<!-- table: {name} -->\n")
+        _, end, after = rest.partition("<!-- end of table -->")
+        if not begin or not end:
+            raise ValueError(f"{PAGE}: expected comments around the table {name}, found none")
+        page = f"{before}{begin}\n{table()}\n{end}{after}"
+    return page
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _with_seed_1(results: ResultsBySeed) -> ResultsBySeed:
+    return {seed: results[seed] for seed in results if seed == 1}
 
 
 def _lines(name: str) -> list[Result]:
