@@ -1,5 +1,6 @@
 """Results of earlier versions can be migrated."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from metacross.errors import DataError
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import Settings
 from metacross.study.results import Result
+from tools.docs.add_results import RESULTS
 from tools.migrate_results import main, migrated_line
 
 OLD = (Path(__file__).parent.parent / "fixtures" / "results-before-0.1.jsonl").read_text()
@@ -36,3 +38,12 @@ def test_results_of_another_encoder_are_refused(write):
     with pytest.raises(DataError, match="mini: expected the encoder of the results"):
         main([str(path)])
     assert path.read_text() == OLD.replace(digest, "0" * 64)
+
+
+def test_a_baseline_gets_the_key_of_the_settings_that_it_reads_and_the_whole_folder():
+    lines = (RESULTS / "mini-low-resource-baselines.jsonl").read_text("utf-8").splitlines()
+    line = next(line for line in lines if '"system":"yang"' in line)
+    values = json.loads(line)
+    values["key"] = values["digests"]["baseline settings"] = "0"  # of all baselines' settings
+    values["training"]["folder"] = values["training"]["folder"].rpartition("/")[2]
+    assert migrated_line(json.dumps(values)) == line
