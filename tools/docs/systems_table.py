@@ -143,10 +143,10 @@ def _mean(of_places: Sequence[ResultsBySeed]) -> str:
 
 
 def _mean_of_seeds(of_places: Sequence[ResultsBySeed]) -> str:
-    """The mean over the targets, averaged over seeds; empty where a target has only one."""
+    """The mean over the targets, averaged over three seeds; empty where a target has fewer."""
     seeds = set.intersection(*(set(results) for results in of_places))
     by_seed = [statistics.fmean(r[seed].f1 for r in of_places) for seed in sorted(seeds)]
-    return _with_deviation(MeanF1.of(by_seed)) if len(by_seed) > 1 else ""
+    return _with_deviation(MeanF1.of(by_seed)) if len(by_seed) == 3 else ""
 
 
 def _cost(of_places: Sequence[ResultsBySeed]) -> tuple[str, str]:

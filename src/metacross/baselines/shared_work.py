@@ -60,7 +60,7 @@ class SharedWork:
         return model
 
     def crf(self, inputs: object, settings: Settings, make: Callable[[], NerModel]) -> NerModel:
-        """A CRF that is made of ``inputs``, with other ``settings`` of prediction."""
+        """A CRF that is made of ``inputs``; if it is found here, it gets ``settings``."""
         with self._place("crf", inputs) as place:
             took = place.with_suffix(".seconds")
             if is_model_folder(place):
