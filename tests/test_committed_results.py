@@ -12,6 +12,7 @@ from metacross.study.plan import load_study
 from metacross.study.results import Result
 from metacross.training.run_folder import relevant_settings
 from tools.docs import systems_table
+from tools.docs.system_differences import system_differences
 
 ROOT = Path(__file__).parent.parent
 OF_ARGMAX = ("mini-low-resource",)  # run with --set prediction.decoding=argmax
@@ -90,6 +91,19 @@ def test_the_table_of_systems_is_what_the_lines_say():
     score = seed_1.score("adapted")
     f1 = 200 * score.correct / (score.predicted + score.gold)
     assert ours[2] == f"{f1:.1f}"
+
+
+def test_a_difference_of_systems_is_that_of_their_lines():
+    lines = {
+        result.system: result
+        for result in committed("mini-low-resource-baselines")
+        if (result.target, result.fraction) == ("nl", 0.05)
+    }
+    difference = 100 * (lines["mayhew"].f1 - lines["ours"].f1)
+    printed = list(system_differences(0.05, "mayhew", "ours"))
+    assert printed[1] == f"mayhew - ours, nl: {difference:+.1f}, p = 0.0006"
+    assert len(printed) == 2
+    assert not list(system_differences(0.05, "mayhew", "nothing"))
 
 
 @pytest.mark.parametrize(

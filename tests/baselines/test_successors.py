@@ -273,7 +273,7 @@ def test_the_source_language_that_is_like_the_target_counts_most():
         assert sum(weights.values()) == pytest.approx(1.0)
 
 
-def test_teachers_of_two_languages_teach_one_student(settings, tmp_path):
+def test_teachers_of_two_languages_teach_one_student(settings, tmp_path, groups_read):
     raw = tmp_path / "raw.txt"
     raw.write_text("".join(" ".join(s.words) + "\n" for s in RAW))
     in_two = Corpus(
@@ -283,6 +283,7 @@ def test_teachers_of_two_languages_teach_one_student(settings, tmp_path):
     options = {"dev": DEV, "target": "es", "resources": {"raw_text": raw}, "recipe": settings}
     output = tmp_path / "model"
     model = train_baseline("tsl-multi", in_two, output=output, **options)
+    assert groups_read == {"distillation"}
     assert sorted(p.name for p in (output / "stages").iterdir()) == ["direct-de", "direct-en"]
     assert model.labels == ("LOC", "PER")
     with pytest.raises(SettingsError, match="give --source LANGUAGE=FILE for each"):
