@@ -48,6 +48,11 @@ _NEW_KEYS: dict[tuple[str, str], str | None] = {  # None: the setting no longer 
     ("fine_tuning", "rate"): "learning_rate",
     ("run", "record_megabytes"): "gradient_cache_mb",
 }
+_NEW_BASELINES = {
+    "tsl-ours": "ours-tsl",
+    "tsl-ours-translated": "ours-translated-tsl",
+    "tsl-ours-crf": "ours-crf-tsl",
+}
 _OF_EARLIER_VERSIONS = {"prediction": {"decoding": "argmax"}}  # which did not record it
 
 
@@ -63,6 +68,8 @@ def migrated_line(line: str) -> str:
     settings = Settings.model_validate({**_OF_EARLIER_VERSIONS, **values["recipe"]})
     if BASELINE_NAME in digests:
         values["training"]["folder"] = _training_folder(values)
+        old_name = digests[BASELINE_NAME]
+        digests[BASELINE_NAME] = _NEW_BASELINES.get(old_name, old_name)
         baseline = find_baseline(digests[BASELINE_NAME])
         digests[BASELINE_SETTINGS] = settings_digest(baseline, settings)
     values["key"] = result_key(

@@ -256,7 +256,7 @@ def test_without_a_zero_shot_fraction_no_model_without_target_text_is_trained(
 def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
     baseline_study, tmp_path
 ):
-    names = ["tsl", "tsl-ours", "ours-translated", "tsl-ours-translated", "data-transfer"]
+    names = ["tsl", "ours-tsl", "ours-translated", "ours-translated-tsl", "data-transfer"]
     systems = {name: [f"baseline:{name}"] for name in [*names, "unitrans"]}
     changed(baseline_study, systems={"base": ["direct"], "ours": [], **systems}, seeds=[1])
     values = json.loads(baseline_study.read_text())

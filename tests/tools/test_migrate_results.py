@@ -47,3 +47,11 @@ def test_a_baseline_gets_the_key_of_the_settings_that_it_reads_and_the_whole_fol
     values["key"] = values["digests"]["baseline settings"] = "0"  # of all baselines' settings
     values["training"]["folder"] = values["training"]["folder"].rpartition("/")[2]
     assert migrated_line(json.dumps(values)) == line
+
+
+def test_a_baseline_gets_its_present_name():
+    lines = (RESULTS / "mini-baselines.jsonl").read_text("utf-8").splitlines()
+    line = next(line for line in lines if '"baseline":"ours-tsl"' in line)
+    values = json.loads(line)
+    values["key"], values["digests"]["baseline"] = "0", "tsl-ours"
+    assert migrated_line(json.dumps(values)) == line

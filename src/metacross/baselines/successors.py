@@ -36,17 +36,17 @@ def _tsl(shop: Workshop) -> NerModel:
     return _taught_by(shop, teacher)
 
 
-def _tsl_ours(shop: Workshop) -> NerModel:
+def _ours_tsl(shop: Workshop) -> NerModel:
     teacher = shop.meta_on_source()
     return _taught_by(shop, teacher)
 
 
-def _tsl_ours_translated(shop: Workshop) -> NerModel:
+def _ours_translated_tsl(shop: Workshop) -> NerModel:
     teacher = shop.meta_on_both(shop.stage("teacher"))
     return _taught_by(shop, teacher)
 
 
-def _tsl_ours_crf(shop: Workshop) -> NerModel:
+def _ours_crf_tsl(shop: Workshop) -> NerModel:
     return _taught_by(shop, _with_crf(shop, shop.meta_on_source()))
 
 
@@ -240,22 +240,22 @@ SUCCESSORS = (
         published=(("es", 78.00), ("nl", 81.33), ("de", 75.33)),
     ),
     Baseline(
-        name="tsl-ours",
+        name="ours-tsl",
         cites="Wu et al. 2020, ACL and AAAI",
         needs=("raw_text",),
         uses=(),
         reads=("distillation",),
         made_of="TSL with our adapting model as teacher",
-        fit=_tsl_ours,
+        fit=_ours_tsl,
     ),
     Baseline(
-        name="tsl-ours-translated",
+        name="ours-translated-tsl",
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         reads=(*TRANSLATION, "distillation"),
         made_of="TSL with ours-translated as teacher",
-        fit=_tsl_ours_translated,
+        fit=_ours_translated_tsl,
     ),
     Baseline(
         name="direct-crf",
@@ -277,13 +277,13 @@ SUCCESSORS = (
         fit=_ours_crf,
     ),
     Baseline(
-        name="tsl-ours-crf",
+        name="ours-crf-tsl",
         cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
         needs=(LEXICON, "raw_text"),
         uses=("parallel", "alignments", "source_vectors"),
         reads=(*TRANSLATION, "crf", "distillation"),
         made_of="TSL with ours-crf as teacher",
-        fit=_tsl_ours_crf,
+        fit=_ours_crf_tsl,
     ),
     Baseline(
         name="ours-crf-student",

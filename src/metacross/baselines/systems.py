@@ -238,7 +238,7 @@ _SYSTEMS = (
         needs=(),
         uses=(),
         reads=(),
-        made_of="the encoder, meta-trained on the source, adapting",
+        made_of="the encoder, meta-trained on the source; adapts unless it was fine-tuned",
         fit=_ours,
         published=(("es", 76.75), ("nl", 80.44), ("de", 73.16)),
     ),
@@ -266,8 +266,8 @@ _SYSTEMS = (
         needs=(LEXICON,),
         uses=("raw_text", "parallel", "alignments", "source_vectors"),
         reads=TRANSLATION,
-        made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore, "
-        "adapting",
+        made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore; "
+        "adapts unless it was fine-tuned",
         fit=_ours_translated,
     ),
 )
