@@ -1,6 +1,8 @@
 """Every system trains on a toy, saves, loads, resumes, and refuses what it cannot use."""
 
 import json
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -138,17 +140,53 @@ def test_of_a_long_raw_text_sentences_are_drawn_from_all_of_it(encoders, tmp_pat
     assert max(numbers) > 150
 
 
-def test_the_time_of_a_shared_model_counts_for_all_that_use_it(files, encoders, tmp_path):
+def test_the_time_of_a_shared_model_counts_once_for_all_that_use_it(files, encoders, tmp_path):
+    wall = {}
     for name in ("tsl", "knn"):
+        began = time.monotonic()
         trained(name, files, encoders, output=tmp_path / name, shared=tmp_path / "shared")
+        wall[name] = time.monotonic() - began
     (model,) = (tmp_path / "shared").glob("direct_*/")
     took = metacross.load(model).parts.facts.seconds
     records = {
         name: json.loads((tmp_path / name / "baseline.json").read_text()) for name in ("tsl", "knn")
     }
-    assert records["tsl"]["shared_seconds"] == {model.name: 0.0}  # in its own time
-    assert records["knn"]["shared_seconds"] == {model.name: took}
-    assert training_seconds(tmp_path / "knn") == records["knn"]["seconds"] + took
+    for name, record in records.items():
+        assert record["shared_seconds"] == {model.name: took}
+        assert training_seconds(tmp_path / name) == record["seconds"] + took
+    assert training_seconds(tmp_path / "tsl") <= wall["tsl"] + 0.1  # rounded
+    assert 0 < records["knn"]["seconds"] <= wall["knn"]
+
+
+def test_the_time_of_a_shared_translation_counts_for_all_that_use_it(files, encoders, tmp_path):
+    for name in ("mayhew", "data-transfer"):
+        trained(name, files, encoders, output=tmp_path / name, shared=tmp_path / "shared")
+    records = [
+        json.loads((tmp_path / name / "baseline.json").read_text())["shared_seconds"]
+        for name in ("mayhew", "data-transfer")
+    ]
+    (of_source,) = (name for name in records[0] if name.startswith("translated_"))
+    expected = float((tmp_path / "shared" / f"{of_source}.seconds").read_text())
+    assert expected > 0
+    assert [record[of_source] for record in records] == [expected] * 2
+
+
+def test_the_time_of_a_shared_model_that_was_stopped_is_of_all_sessions(files, encoders, tmp_path):
+    class SlowAndStopped(Callback):
+        def on_step_end(self, step, result):
+            if step == 2:
+                time.sleep(3)
+                signal.raise_signal(signal.SIGINT)
+
+    output, shared = tmp_path / "tsl", tmp_path / "shared"
+    with pytest.raises(RunError, match="Stopped after step 2"):
+        trained("tsl", files, encoders, output=output, shared=shared, callbacks=[SlowAndStopped()])
+    trained("tsl", files, encoders, output=output, shared=shared)
+    (model,) = shared.glob("direct_*/")
+    record = json.loads((output / "baseline.json").read_text())
+    took = metacross.load(model).parts.facts.seconds
+    assert took > 3
+    assert record["shared_seconds"] == {model.name: took}
 
 
 def test_after_an_error_in_a_resource_the_same_folder_can_be_used(files, encoders, tmp_path):

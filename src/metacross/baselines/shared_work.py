@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock
 
@@ -21,25 +22,30 @@ from metacross.text.sentence import Corpus
 from metacross.text.writing import write_atomically, write_corpus
 from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
 
+_Made = TypeVar("_Made")
+
 
 @dataclass(frozen=True)
 class SharedWork:
     """What several baselines need; the first of them makes it, the others find it here.
 
     It is in ``folder``; the training runs of a study are beside that folder. ``seconds`` is how
-    long models took to train, by name: 0 for those that were trained for the present baseline,
-    whose own time has them.
+    long each thing took to make, by name, for whichever baseline and in how many sessions;
+    ``seconds_here`` is how long the present baseline made, loaded or waited for it in this session,
+    which is no time of its own.
     """
 
     folder: Path
     seconds: dict[str, float] = field(default_factory=dict)
+    seconds_here: dict[str, float] = field(default_factory=dict)
 
     def translation(self, inputs: object, make: Callable[[], Corpus], *, language: str) -> Corpus:
         """A corpus that is made of ``inputs``."""
         with self._place("translated", inputs) as place:
             path = place.with_suffix(".jsonl")
             if not path.exists():
-                write_corpus(make(), path)
+                write_corpus(_timed(make, place), path)
+            self.seconds[place.name] = _seconds(place)
             return read_corpus(path, language=language)
 
     def encoder_model(
@@ -52,25 +58,21 @@ class SharedWork:
         inputs = [relevant_settings(settings), settings.encoder.name, digests]
         with self._place(settings.run.method, inputs) as place:
             folder = finished_training(self.folder.parent, settings, digests) or place
-            was_trained = is_model_folder(folder)
             model = train(folder)
             facts = model.parts.facts
-            took = (facts and facts.seconds) or 0.0
-            self.seconds.setdefault(place.name, took if was_trained else 0.0)
+            self.seconds[place.name] = (facts and facts.seconds) or 0.0
         return model
 
     def crf(self, inputs: object, settings: Settings, make: Callable[[], NerModel]) -> NerModel:
         """A CRF that is made of ``inputs``; if it is found here, it gets ``settings``."""
         with self._place("crf", inputs) as place:
-            took = place.with_suffix(".seconds")
+            model: NerModel
             if is_model_folder(place):
-                self.seconds.setdefault(place.name, float(took.read_text(encoding="utf-8")))
-                return load_word_model(place, change=lambda _: settings)
-            began = time.monotonic()
-            model = make()
-            write_atomically(took, [f"{time.monotonic() - began:.3f}\n"])
-            model.save(place)
-            self.seconds.setdefault(place.name, 0.0)
+                model = load_word_model(place, change=lambda _: settings)
+            else:
+                model = _timed(make, place)
+                model.save(place)
+            self.seconds[place.name] = _seconds(place)
             return model
 
     @contextmanager
@@ -79,5 +81,28 @@ class SharedWork:
         digest = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
         place = self.folder / f"{kind}_{digest}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_suffix(".lock")):
-            yield place
+        began = time.monotonic()
+        try:
+            with FileLock(place.with_suffix(".lock")):
+                yield place
+        finally:
+            before = self.seconds_here.get(place.name, 0.0)
+            self.seconds_here[place.name] = before + time.monotonic() - began
+
+
+def _timed(make: Callable[[], _Made], place: Path) -> _Made:
+    """What ``make`` makes; how long it took is kept beside its place."""
+    began = time.monotonic()
+    made = make()
+    write_atomically(_clock(place), [f"{time.monotonic() - began:.3f}\n"])
+    return made
+
+
+def _seconds(place: Path) -> float:
+    """How long it took to make what is in a place; 0 if earlier versions made it."""
+    clock = _clock(place)
+    return float(clock.read_text(encoding="utf-8")) if clock.exists() else 0.0
+
+
+def _clock(place: Path) -> Path:
+    return place.with_suffix(".seconds")

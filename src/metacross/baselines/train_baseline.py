@@ -145,14 +145,14 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
         return load(folder, device=shop.settings.run.device)
     record |= {"made_of": baseline.made_of, "cites": baseline.cites}
     _write_record(folder / RECORD, record)
-    shared_seconds = {} if shop.shared is None else shop.shared.seconds
-    shared_seconds.update(record.get("shared_seconds", {}))
+    shared = SharedWork(folder) if shop.shared is None else shop.shared
     began = time.monotonic()
     try:
         return baseline.fit(shop)
     finally:
-        record["shared_seconds"] = shared_seconds
-        record["seconds"] = round(record["seconds"] + time.monotonic() - began, 3)
+        own_seconds = time.monotonic() - began - sum(shared.seconds_here.values())
+        record["seconds"] = round(record["seconds"] + own_seconds, 3)
+        record["shared_seconds"] = record.get("shared_seconds", {}) | shared.seconds
         _write_record(folder / RECORD, record)
         if [path.name for path in folder.iterdir()] == [RECORD]:  # nothing was trained yet
             (folder / RECORD).unlink()
