@@ -30,6 +30,7 @@ def train_crf(run, files, folder, name="crf", *options):
 def test_the_list_says_what_each_system_needs(run):
     listed = run("baselines")
     assert "mayhew" in listed.out
+    assert "also uses --raw-text" in listed.out
     systems = {system["name"]: system for system in json.loads(run("baselines", "--json").out)}
     assert systems["mayhew"]["needs"] == ["lexicon"]
     assert systems["tsl"]["needs"] == ["raw_text"]

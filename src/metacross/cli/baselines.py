@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from rich.box import SIMPLE_HEAD
+from rich.table import Column, Table
+from rich.text import Text
+
+from metacross.baselines.resources import option_of
 from metacross.cli import output
 from metacross.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from metacross.baselines.baseline import Baseline
 
 
 def baselines_command(as_json: JsonOption = False) -> None:
@@ -31,8 +40,35 @@ def baselines_command(as_json: JsonOption = False) -> None:
             ]
         )
         return
-    table = Table("name", "needs", "also uses", "made of", "cites")
+    table = Table(
+        Column("name", no_wrap=True),
+        Column("needs", max_width=17),
+        "made of",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        leading=1,
+    )
     for baseline in BASELINES.values():
-        needs, uses = ", ".join(baseline.needs) or "-", ", ".join(baseline.uses) or "-"
-        table.add_row(baseline.name, needs, uses, baseline.made_of, baseline.cites)
+        table.add_row(baseline.name, _options(baseline.needs), _description(baseline))
     output.show(table)
+
+
+def _description(baseline: Baseline) -> Text:
+    lines = [baseline.made_of]
+    if baseline.uses:
+        lines.append(f"also uses {_options(baseline.uses)}")
+    if baseline.cites != "-":
+        lines.append(baseline.cites)
+    first, *others = lines
+    return Text.assemble(first, *((f"\n{line}", "dim") for line in others))
+
+
+def _options(resources: Sequence[str]) -> str:
+    """The options that give resources.
+
+    >>> _options(["lexicon or vectors", "raw_text"])
+    '--lexicon or --vectors, --raw-text'
+    """
+    return ", ".join(
+        " or ".join(option_of(name) for name in resource.split(" or ")) for resource in resources
+    )
