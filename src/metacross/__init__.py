@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from metacross.adaptation.evaluation import Evaluation, evaluate
     from metacross.adaptation.explanation import Counterfactual, Explanation
     from metacross.adaptation.language_report import LanguageReport
-    from metacross.adaptation.ner_model import NerModel, load
+    from metacross.adaptation.loading import load
+    from metacross.adaptation.ner_model import NerModel
     from metacross.adaptation.prediction import Entity, Neighbor, Prediction, SentencePrediction
     from metacross.adaptation.selection import SelectBy, Selected, select
     from metacross.baselines.train_baseline import train_baseline
@@ -117,7 +118,7 @@ _LAZY = {
     "compare_studies": "metacross.study.compare_studies",
     "evaluate": "metacross.adaptation.evaluation",
     "fine_tune": "metacross.training.fine_tuning",
-    "load": "metacross.adaptation.ner_model",
+    "load": "metacross.adaptation.loading",
     "pipeline": "metacross.serving.pipeline",
     "register_pipelines": "metacross.serving.pipeline",
     "push": "metacross.serving.push",

@@ -3,7 +3,9 @@
 import numpy as np
 
 from metacross.adaptation.recent_vectors import RecentVectors
+from metacross.text.reading import unlabeled
 from metacross.text.sentence import Sentence
+from metacross.text.word_splitting import split_text
 
 
 def sentence(word, language=None):
@@ -45,6 +47,20 @@ def test_the_same_words_in_another_language_are_another_sentence():
     encoder = Encoder(RecentVectors())
     encoder.vectors(("a", "zh"), ("a", "ja"))
     assert len(encoder.encoded) == 2
+
+
+def test_the_same_words_with_other_space_between_them_are_another_sentence():
+    sentences = [unlabeled(split_text(text, "zh"), "zh") for text in ("李明", "李 明", "李明")]
+    assert len({s.words for s in sentences}) == 1
+    encoded = []
+
+    def compute(positions):
+        encoded.extend(positions)
+        return np.array([[float(i)] for i in positions], np.float32)
+
+    vectors = RecentVectors().of(sentences, compute)[:, 0].tolist()
+    assert len(encoded) == 2
+    assert vectors[0] == vectors[2] != vectors[1]
 
 
 def test_those_not_used_for_longest_are_forgotten_also_in_a_large_call():

@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from metacross.adaptation.ner_model import load
+from metacross.adaptation.loading import load
 from metacross.model.cores import available_cores, use_threads
 from metacross.settings import load_settings
 from tiny import tagger_on

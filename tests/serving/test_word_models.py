@@ -14,6 +14,7 @@ from live_server import running
 from metacross.adaptation.word_model import CombinedModel
 from metacross.baselines.train_baseline import train_baseline
 from metacross.errors import ModelError
+from metacross.model.model_digest import model_digest
 from metacross.serving.card import write_card
 from metacross.serving.options import ServerOptions
 from metacross.serving.push import push
@@ -88,3 +89,47 @@ def test_models_in_one_are_not_pushed(crf_folder, tmp_path):
     CombinedModel([crf, crf], crf.settings).save(tmp_path)
     with pytest.raises(ModelError, match=r"found several in one \(combined\)"):
         push(tmp_path, "ana/both")
+
+
+@pytest.fixture(scope="module")
+def combined_folder(crf_folder, trained_folder, tmp_path_factory):
+    """A CRF and an encoder that adapts, together."""
+    folder = tmp_path_factory.mktemp("both")
+    crf, adapting = metacross.load(crf_folder), metacross.load(trained_folder, device="cpu")
+    CombinedModel([crf, adapting], crf.settings, rule="mean").save(folder)
+    return folder
+
+
+def test_models_in_one_are_carried_by_spacy_whole(combined_folder, tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("metacross", config={"model": str(combined_folder)})
+    nlp.to_disk(tmp_path / "pipeline")
+    expected = [entity.text for entity in nlp(TEXTS[0]).ents]
+    from_bytes = spacy.blank("en")
+    from_bytes.add_pipe("metacross", config={"model": str(combined_folder)})
+    from_bytes.from_bytes(nlp.to_bytes())
+    for copy in (spacy.load(tmp_path / "pipeline"), from_bytes):
+        assert [entity.text for entity in copy(TEXTS[0]).ents] == expected
+
+
+def test_other_weights_of_a_model_in_one_are_another_version(combined_folder, tmp_path):
+    changed = tmp_path / "changed"
+    shutil.copytree(combined_folder, changed)
+    weights = changed / "1" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert model_digest(changed) != model_digest(combined_folder)
+    assert ServedModel.at(changed).version != ServedModel.at(combined_folder).version
+
+
+def test_settings_and_caches_of_models_in_one_are_those_of_their_parts(combined_folder):
+    model = metacross.load(combined_folder, device="cpu", adaptation={"learning_rate": 0.25})
+    adapting = model.models[1]
+    assert adapting.settings.adaptation.learning_rate == 0.25
+    model.predict(TEXTS)
+    assert model.gradient_cache_bytes == adapting.gradient_cache_bytes > 0
+    cache = adapting._adapter._engine.gradient_cache
+    assert len(cache.positions) > 0
+    model.clear_gradient_cache()
+    assert len(cache.positions) == 0

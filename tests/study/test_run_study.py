@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from metacross.adaptation.ner_model import load
+from metacross.adaptation.loading import load
 from metacross.study.callbacks import StudyCallback
 from metacross.study.packed_counts import unpacked_counts
 from metacross.study.plan import load_study

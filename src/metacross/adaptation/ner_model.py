@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from metacross.adaptation.evaluation import Evaluation, evaluate
 from metacross.adaptation.explanation import Explanation
@@ -21,12 +21,9 @@ from metacross.adaptation.remembering import (
 )
 from metacross.adaptation.sentence_adapter import EngineName, Progress, SentenceAdapter
 from metacross.adaptation.textbook import dropout
-from metacross.errors import DataError, ModelError, SettingsError
-from metacross.model.hub_models import find_model
-from metacross.model.model_folder import ModelParts, load_model, save_model
-from metacross.model.model_mark import tagger_kind
+from metacross.errors import DataError, ModelError
+from metacross.model.model_folder import ModelParts, save_model
 from metacross.model.remembered import Remembered, joined
-from metacross.settings import Settings, settings_with
 from metacross.text.language_codes import checked_language
 from metacross.text.reading import read_corpus, sentence_layouts, unlabeled
 from metacross.text.sentence import Corpus, Sentence
@@ -34,22 +31,6 @@ from metacross.text.word_splitting import split_text
 
 if TYPE_CHECKING:
     from metacross.training.callbacks import Callback
-
-_CHANGEABLE = (
-    "adaptation.*",
-    "prediction.*",
-    "fine_tuning.*",
-    "retrieval.neighbors",
-    "retrieval.skip_nearest",
-    "retrieval.split_languages",
-    "retrieval.search",
-    "retrieval.faiss_above",
-    "encoder.words",
-    "run.gradient_cache_mb",
-    "run.gradient_folder",
-    "run.gradient_folder_mb",
-    "run.mmap_above",
-)
 
 
 class NerModel:
@@ -346,47 +327,6 @@ class NerModel:
                 batch_pieces=self.settings.run.batch_pieces,
                 decoding=self.settings.prediction.decoding,
             )
-
-
-def load(
-    folder: str | Path,
-    *,
-    device: str = "auto",
-    engine: EngineName = "fast",
-    **overrides: Mapping[str, Any],
-) -> NerModel:
-    """Load a model from its folder, or from the Hugging Face hub: ``hub:OWNER/NAME@COMMIT``.
-
-    Without ``@COMMIT`` the newest version is loaded; :attr:`NerModel.location` says which it was.
-    ``overrides`` change how it adapts or is fine-tuned, by groups of settings:
-    ``load("models/en", adaptation={"learning_rate": 3e-5}, retrieval={"neighbors": 4})``.
-    ``engine="textbook"`` adapts by the reference loop: same results, slower.
-    """
-
-    def change(saved: Settings) -> Settings:
-        settings = settings_with(saved, overrides)
-        _check_changeable(saved, settings)
-        return settings
-
-    found = find_model(folder)
-    if tagger_kind(found.folder) is not None:
-        from metacross.adaptation.word_model import load_word_model
-
-        return load_word_model(found.folder, location=found.location, change=change)
-    parts = load_model(found.folder, device=device, change=change)
-    return NerModel(parts, engine=engine, location=found.location)
-
-
-def _check_changeable(before: Settings, after: Settings) -> None:
-    """Refuse changes to settings that the model was trained with."""
-    for group, values in before.model_dump().items():
-        for key, value in values.items():
-            changeable = f"{group}.*" in _CHANGEABLE or f"{group}.{key}" in _CHANGEABLE
-            if not changeable and getattr(getattr(after, group), key) != value:
-                raise SettingsError(
-                    f"{group}.{key}: expected a setting that can change after training "
-                    f"({', '.join(_CHANGEABLE)}); for others train a new model"
-                )
 
 
 def _as_sentence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -13,11 +14,13 @@ from metacross.text.sentence import Sentence
 
 _N_KEPT = 4_096  # 16 MB at a width of 1,024
 
-_Text: TypeAlias = tuple[tuple[str, ...], str | None]
+_Text: TypeAlias = tuple[tuple[str, ...], str | None, tuple[bool, ...]]
 
 
 class RecentVectors:
-    """The vectors of the sentences that were asked for last, by their words and language."""
+    """The vectors of the sentences that were asked for last, by their words, their language and
+    where the text has space between words, which decides how Chinese is read.
+    """
 
     def __init__(self, n_kept: int = _N_KEPT) -> None:
         self._n_kept = n_kept
@@ -30,7 +33,7 @@ class RecentVectors:
 
         *Shape:* (sentences, width).
         """
-        texts = [(sentence.words, sentence.language) for sentence in sentences]
+        texts = [(s.words, s.language, _gaps(s)) for s in sentences]
         known = {text: self._vectors[text] for text in texts if text in self._vectors}
         new = {text: position for position, text in enumerate(texts) if text not in known}
         if new:
@@ -41,3 +44,9 @@ class RecentVectors:
         while len(self._vectors) > self._n_kept:
             self._vectors.popitem(last=False)
         return np.stack([known[text] for text in texts])
+
+
+def _gaps(sentence: Sentence) -> tuple[bool, ...]:
+    """Whether there is space after each word but the last; () if the text is not known."""
+    offsets = [] if sentence.layout is None else sentence.layout.offsets
+    return tuple(end < start for (_, end), (start, _) in pairwise(offsets))

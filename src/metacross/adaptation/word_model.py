@@ -17,7 +17,7 @@ from metacross.adaptation.nearest_words import (
     model_folder_of,
     read_word_store,
 )
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.other_model import OtherModel
 from metacross.adaptation.prediction import SentencePrediction, scores_of_spans
 from metacross.errors import ModelError
@@ -116,6 +116,16 @@ class CombinedModel(OtherModel):
         """The name of the kind in a model folder."""
         return _COMBINED
 
+    @property
+    def gradient_cache_bytes(self) -> int:
+        """Memory that the recorded gradients of its models take, in bytes."""
+        return sum(model.gradient_cache_bytes for model in self.models)
+
+    def clear_gradient_cache(self) -> None:
+        """Forget the recorded gradients of its models."""
+        for model in self.models:
+            model.clear_gradient_cache()
+
     def _plain(self, sentences: Sequence[Sentence]) -> Iterator[SentencePrediction]:
         streams = [model.predict_stream(sentences) for model in self.models]
         combine = _RULES[self.rule]
@@ -165,24 +175,25 @@ def _prediction(
 
 def load_word_model(
     folder: Path,
+    load_part: Callable[[Path], NerModel],
     *,
     location: str | None = None,
     change: Callable[[Settings], Settings] = lambda saved: saved,
 ) -> OtherModel:
-    """Load a model without an encoder, or a combined one."""
+    """Load a model without an encoder, or one that is made of others, which ``load_part`` loads."""
     kind, description = tagger_kind(folder), describe_model(folder)
     settings = change(saved_settings(folder))
     facts, tag_set = description.facts, TagSet(description.labels)
     if kind == _COMBINED:
         combination = read_description(folder / _COMBINATION, ("models",))
-        models = [load(folder / str(number)) for number in range(int(combination["models"]))]
+        models = [load_part(folder / str(number)) for number in range(int(combination["models"]))]
         rule = combination.get("rule", "co-decoding")  # models of earlier versions have none
         if rule not in _RULES:
             known = " or ".join(_RULES)
             raise ModelError(f"{folder / _COMBINATION}: expected the rule {known}, found {rule!r}")
         return CombinedModel(models, settings, rule=rule, facts=facts, location=location)
     if kind == NEAREST_WORDS:
-        model, store = load(model_folder_of(folder)), read_word_store(folder)
+        model, store = load_part(model_folder_of(folder)), read_word_store(folder)
         return NearestWordsModel(model, store, settings, facts=facts, location=location)
     if kind not in _KINDS:
         known = ", ".join([*_KINDS, _COMBINED, NEAREST_WORDS])

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from filelock import FileLock
 
+from metacross.adaptation.loading import load
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import load_word_model
 from metacross.model.model_mark import is_model_folder
@@ -68,7 +69,7 @@ class SharedWork:
         with self._place("crf", inputs) as place:
             model: NerModel
             if is_model_folder(place):
-                model = load_word_model(place, change=lambda _: settings)
+                model = load_word_model(place, load, change=lambda _: settings)
             else:
                 model = _timed(make, place)
                 model.save(place)

@@ -10,7 +10,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.baselines.baseline import Baseline
 from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.shared_work import SharedWork

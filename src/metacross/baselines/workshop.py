@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import WordModel
 from metacross.baselines.maker_parts import MakerParts
 from metacross.baselines.pseudo_labels import PseudoLabels, pseudo_label

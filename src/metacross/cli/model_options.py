@@ -41,7 +41,7 @@ def load_model(
     folder: str, *, device: str, engine: Engine = Engine.FAST, overrides: Iterable[str] | None
 ) -> NerModel:
     """Load a model with the values of ``--set``."""
-    from metacross.adaptation.ner_model import load
+    from metacross.adaptation.loading import load
 
     model = load(folder, device=device, engine=engine.value, **parse_overrides(overrides or ()))
     if model.location is not None and model.location != folder:

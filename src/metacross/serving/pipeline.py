@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeAlias
 import transformers
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import Prediction
 from metacross.errors import DataError, ModelError, SettingsError
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.sentence_adapter import EngineName
 from metacross.model.encoder_digest import encoder_digest
 from metacross.model.hub_models import FoundModel, find_model
 from metacross.model.model_card import HUB
-from metacross.model.model_mark import saved_labels
+from metacross.model.model_digest import model_digest
+from metacross.model.model_mark import saved_labels, tagger_kind
 
 _SHOWN = 12  # digits of a digest
 
@@ -50,9 +52,16 @@ class ServedModel:
         saved_labels(found.folder)  # reports a folder without a model
         return cls(
             name or _name(found),
-            encoder_digest(str(found.folder))[:_SHOWN],
+            _version(found.folder),
             lambda: load(found.folder, device=device, engine=engine, **(overrides or {})),
         )
+
+
+def _version(folder: Path) -> str:
+    """A string that changes with the weights of a model, and not with what it remembers."""
+    has_encoder = tagger_kind(folder) is None
+    digest = encoder_digest(str(folder)) if has_encoder else model_digest(folder)
+    return digest[:_SHOWN]
 
 
 def _name(found: FoundModel) -> str:

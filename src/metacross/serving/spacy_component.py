@@ -129,7 +129,7 @@ class MetacrossComponent(Pipe):
     def ner_model(self) -> "NerModel":
         """The model; loaded on first use."""
         if self._model is None:
-            from metacross.adaptation.ner_model import load
+            from metacross.adaptation.loading import load
 
             overrides: dict[str, Any] = self.options.settings
             self._model = load(self._required(), device=self.options.device, **overrides)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.remembering import with_datastore_of, with_remembered
 from metacross.adaptation.selection import SelectBy, select
 from metacross.errors import SettingsError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.baselines.train_baseline import train_baseline
 from metacross.model.ranks import working_alone
 from metacross.settings import Settings, settings_with

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.adaptation.textbook import dropout, gradients
 from metacross.errors import RunError

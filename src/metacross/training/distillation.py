@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.optimizers import Adam, learning_rate_factor
 from metacross.adaptation.textbook import dropout, gradients
 from metacross.errors import DataError

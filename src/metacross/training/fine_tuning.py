@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from metacross.adaptation.evaluation import check_labels
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.optimizers import Adam
 from metacross.errors import SettingsError
 from metacross.model.encoder import weights_digest

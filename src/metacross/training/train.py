@@ -11,7 +11,8 @@ from pathlib import Path
 from torch import Tensor
 
 from metacross.adaptation.evaluation import check_labels
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.optimizers import Adam
 from metacross.adaptation.plain import CorpusLabeler
 from metacross.adaptation.vector_cache import cache_folder, cached_vectors

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 import metacross
-from metacross.adaptation.ner_model import NerModel, load
+from metacross.adaptation.loading import load
+from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.prediction import SentencePrediction
 from metacross.adaptation.prediction_records import (
     neighbor_place,
