@@ -11,6 +11,7 @@ from metacross.baseline_settings import ProjectionSettings
 from metacross.baselines.encoder_alignment import EncoderAligner, mutual_links
 from metacross.baselines.projection import Projected, filtered, project, projected_sentence
 from metacross.baselines.word_alignment import align, learned_lexicon
+from metacross.errors import DataError
 from metacross.settings import EncoderSettings
 from metacross.text.lexicon import Lexicon
 from metacross.text.parallel_text import SentencePair
@@ -128,3 +129,13 @@ def test_a_corpus_is_projected_and_counted():
     assert len(result.corpus) == 1
     assert result.kept == 0.5
     assert result.corpus[0].spans == (Span(1, 4, "ORG"), Span(6, 7, "PER"))
+
+
+def test_articles_are_left_out_for_english_of_any_region():
+    result = project([SOURCE], [TARGET], [GOOD], ProjectionSettings(), source_language="en-GB")
+    assert result.corpus[0].spans[0] == Span(1, 4, "ORG")
+
+
+def test_parallel_text_of_which_nothing_is_left_is_refused():
+    with pytest.raises(DataError, match=r"kept none of 2, whose source side has 4 entities"):
+        project([SOURCE] * 2, [TARGET] * 2, [frozenset()] * 2, ProjectionSettings())

@@ -9,6 +9,7 @@ import pytest
 
 import metacross
 import tiny
+from metacross.adaptation.sentence_adapter import SentenceAdapter
 from metacross.baselines import workshop
 from metacross.baselines.clustering import (
     centered,
@@ -27,7 +28,7 @@ from metacross.baselines.translation import Translator
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.model.linear_crf import train_linear_crf
-from metacross.settings import EncoderSettings, load_settings
+from metacross.settings import EncoderSettings, load_settings, settings_with
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.word_vectors import WordVectors
 from metacross.training.callbacks import Callback
@@ -411,3 +412,98 @@ def test_ours_and_the_crf_both_learn_labeled_target_text(files, encoders, tmp_pa
     assert not np.allclose(crf[0][0].probabilities, crf[1][0].probabilities)
     assert without.models[0].parts.adapts  # its labels are those of the adapted model
     assert with_text.rule == "mean"
+
+
+def test_another_decoding_or_adaptation_is_another_baseline(files, encoders, tmp_path):
+    trained("crf", files, encoders, output=tmp_path)
+    settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+    for change in ({"prediction": {"decoding": "argmax"}}, {"adaptation": {"steps": 3}}):
+        with pytest.raises(RunError, match=r"holds a baseline with another (prediction|adapt)"):
+            train_baseline(
+                "crf", SOURCE, dev=DEV, target="es", resources=files, output=tmp_path,
+                recipe=settings_with(settings, change),
+            )  # fmt: skip
+
+
+def test_labeled_target_text_that_would_not_be_learned_is_refused(files, encoders):
+    with pytest.raises(SettingsError, match=r"expected a baseline that uses it, found tsl"):
+        trained("tsl", files, encoders, target_train=tiny.corpus(5))
+
+
+def test_a_shared_model_of_another_system_keeps_its_settings(files, encoders, tmp_path):
+    settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+    ours = metacross.train(SOURCE, dev=DEV, recipe=settings, output=tmp_path / "ours")
+    bold = settings_with(settings, {"adaptation": {"learning_rate": 0.25}})
+    together = train_baseline(
+        "ours-crf", SOURCE, dev=DEV, target="es", resources=files, recipe=bold,
+        output=tmp_path / "bold", shared=tmp_path / "shared",
+    )  # fmt: skip
+    assert together.models[0].settings.adaptation.learning_rate == 0.25
+    assert metacross.load(tmp_path / "ours").settings.adaptation == ours.settings.adaptation
+    assert not list((tmp_path / "shared").glob("meta_*/"))  # that of ours was taken
+
+
+@pytest.mark.parametrize("adapt", [True, False])
+def test_a_teacher_of_two_models_adapts_if_it_is_told_to(
+    adapt, files, encoders, tmp_path, monkeypatch
+):
+    settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+    settings = settings_with(settings, {"distillation": {"adapt": adapt}})
+    adapted = []
+    predictions = SentenceAdapter.predictions
+
+    def counted(self, sentences, *arguments):
+        adapted.append(len(sentences))
+        return predictions(self, sentences, *arguments)
+
+    monkeypatch.setattr(SentenceAdapter, "predictions", counted)
+    train_baseline(
+        "ours-crf-tsl", SOURCE, dev=DEV, target="es", resources=files, recipe=settings,
+        output=tmp_path,
+    )  # fmt: skip
+    assert bool(adapted) is adapt
+
+
+def test_words_with_space_around_them_do_not_spoil_clusters(files, encoders, tmp_path):
+    odd = Sentence(("ana", "\u00a0", "oslo\u00a0"), ())
+    settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
+    train_baseline(
+        "tackstrom", Corpus((*SOURCE, odd)), dev=DEV, target="es", recipe=settings,
+        resources={"raw_text": files["raw_text"]}, output=tmp_path,
+    )  # fmt: skip
+    assert list(metacross.load(tmp_path).predict_stream(DEV))
+
+
+def test_the_words_of_labeled_target_text_have_vectors(files, encoders, tmp_path):
+    target = Corpus((Sentence(("zorro", "vive"), ()), *tiny.corpus(5)))
+    given = {"lexicon": files["lexicon"]}
+    model = trained("xie", given, encoders, output=tmp_path, target_train=target)
+    assert "zorro" in model.word_tagger.vocabulary.words
+
+
+def test_words_of_both_languages_are_read_as_the_targets(files, encoders, tmp_path):
+    """``once`` is a word of both languages: the tagger reads the mapped vector of the target's."""
+    rng = np.random.default_rng(1)
+    words = [*WORDS, "once"]
+    source = dict(zip(words, rng.normal(size=(len(words), 16)), strict=True))
+    rotation = np.linalg.qr(rng.normal(size=(16, 16)))[0]
+    target = {f"{word}o": source[word] @ rotation for word in WORDS}
+    target["once"] = rng.normal(size=16) @ rotation
+    lines = {
+        "source_vectors": "".join(f"{w} {' '.join(map(str, v))}\n" for w, v in source.items()),
+        "vectors": "".join(f"{w} {' '.join(map(str, v))}\n" for w, v in target.items()),
+        "lexicon": "".join(f"{word}\t{word}o\n" for word in WORDS),
+    }
+    given = {"parallel": files["parallel"]}
+    for name, text in lines.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+        given[name] = str(tmp_path / f"{name}.txt")
+    model = trained("ni", given, encoders, output=tmp_path / "ni")
+    tagger = model.models[1].word_tagger
+    table = tagger.module.get_buffer("vectors").numpy()
+    row = table[1 + tagger.vocabulary.words.index("once")]
+    mapped_back = target["once"] @ rotation.T
+    assert row @ mapped_back / np.linalg.norm(mapped_back) > 0.99
+    assert row @ source["once"] / np.linalg.norm(source["once"]) < 0.9
+    saved = metacross.load(tmp_path / "ni").models[1].word_tagger
+    assert saved.vocabulary.words == tagger.vocabulary.words

@@ -271,3 +271,26 @@ def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
         changed(baseline_study, systems={name: systems[name]})
         alone = run_study(baseline_study, output=tmp_path / name)
         assert alone.results[0].counts == together.grid.at(0.0, name, "aa")[1].counts
+
+
+def test_what_a_baseline_does_after_training_belongs_to_its_training(baseline_study):
+    systems = {
+        "mayhew": ["baseline:mayhew"],
+        "ours-crf": ["baseline:ours-crf"],
+        "bold": ["baseline:ours-crf", "adaptation.learning_rate=0.05"],
+        "ours": [],
+        "bold-ours": ["adaptation.learning_rate=0.05"],
+    }
+    changed(baseline_study, systems=systems, seeds=[1])
+    runs = {p.system_run.system: p.system_run for p in plan_study(baseline_study).results}
+    assert runs["bold-ours"].folder == runs["ours"].folder  # it is only loaded again
+    assert runs["bold"].folder != runs["ours-crf"].folder
+    assert runs["bold"].training_settings.adaptation.learning_rate == 0.05
+
+
+def test_with_capitals_that_are_drawn_a_crf_is_random(baseline_study):
+    systems = {"crf": ["baseline:crf"], "capitals": ["baseline:crf", "data.casing=nouns"]}
+    changed(baseline_study, systems=systems, seeds=[1, 2])
+    folders = {p.system_run.folder for p in plan_study(baseline_study).results}
+    assert "crf_LOC-PER_aa_seed-2" not in folders
+    assert {"capitals_LOC-PER_aa_seed-1", "capitals_LOC-PER_aa_seed-2"} <= folders

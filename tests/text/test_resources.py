@@ -13,7 +13,7 @@ from metacross.text.parts_of_speech import PARTS_OF_SPEECH, read_parts_of_speech
 from metacross.text.raw_text import read_raw_text
 from metacross.text.resource_files import file_digest
 from metacross.text.sentence import Sentence, Span
-from metacross.text.word_clusters import read_clusters
+from metacross.text.word_clusters import WordClusters, read_clusters
 from metacross.text.word_vectors import read_vectors
 
 LEXICON = "bank\tbanco\t3\nbank\torilla\t1\nNew York\tNueva York\n"
@@ -89,7 +89,16 @@ def test_clusters_are_read_and_written_back(write, tmp_path):
     assert clusters.cluster("Bank") == "01"
     assert clusters.cluster("ana") is None
     clusters.write(tmp_path / "again.tsv")
-    assert read_clusters(tmp_path / "again.tsv") == clusters
+    assert WordClusters.read(tmp_path / "again.tsv") == clusters
+    single = WordClusters({"bank": "0", "river": "1"})  # would be refused if somebody gave it
+    single.write(tmp_path / "single.tsv")
+    assert WordClusters.read(tmp_path / "single.tsv") == single
+
+
+def test_names_are_not_left_out_if_one_language_is_not_known(write):
+    path = write("names.tsv", "London\tLOC\ten\nMadrid\tLOC\tes\nBerlin\tLOC\tde\n")
+    assert len(read_gazetteer(path, "en", "es").types_of) == 2
+    assert len(read_gazetteer(path, None, "es").types_of) == 3
 
 
 def test_names_are_found_with_overlaps_and_as_they_are_spelled(write, tmp_path):

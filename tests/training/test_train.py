@@ -5,13 +5,13 @@ import torch
 
 import metacross
 import tiny
-from metacross.errors import DataError, SettingsError
+from metacross.errors import DataError, RunError, SettingsError
 from metacross.model.batching import padding_groups
 from metacross.model.encoder import weights_digest
-from metacross.settings import load_settings
+from metacross.settings import load_settings, settings_with
 from metacross.text.sentence import Span
 from metacross.text.windows import WindowCutter
-from metacross.training.batch_training import mean_loss
+from metacross.training.batch_training import fine_tuning_settings, mean_loss
 from metacross.training.callbacks import Callback
 
 SOURCE, DEV = tiny.corpus(30), tiny.corpus(15, seed=1)
@@ -128,3 +128,18 @@ def test_two_ways_to_choose_capitals_are_refused(encoders):
     settings = load_settings("direct", ["data.casing=nouns", "data.match_casing=x.txt"])
     with pytest.raises(SettingsError, match=r"data\.casing or data\.match_casing, found both"):
         metacross.train(SOURCE, dev=DEV, encoder=encoders["bert"], recipe=settings)
+
+
+def test_neighbors_of_every_language_are_another_training(encoders, tmp_path):
+    settings = load_settings("paper", [*tiny.FAST, f"encoder.name={encoders['bert']}"])
+    split = settings_with(settings, {"retrieval": {"split_languages": True}})
+    corpus, dev = tiny.corpus(20), tiny.corpus(5, seed=1)
+    metacross.train(corpus, dev=dev, recipe=split, output=tmp_path)
+    with pytest.raises(RunError, match=r"retrieval.split_languages = True, now False"):
+        metacross.train(corpus, dev=dev, recipe=settings, output=tmp_path)
+
+
+def test_a_long_fine_tuning_has_checkpoints():
+    settings = load_settings("paper", ["run.checkpoint_every=50", "fine_tuning.epochs=10"])
+    changed = fine_tuning_settings(settings, 400)
+    assert changed.direct.steps > changed.run.checkpoint_every == 50

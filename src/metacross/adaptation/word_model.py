@@ -131,7 +131,8 @@ class CombinedModel(OtherModel):
         combine = _RULES[self.rule]
         for sentence, *predictions in zip(sentences, *streams, strict=True):
             together = combine([torch.from_numpy(p.probabilities) for p in predictions])
-            yield _prediction(sentence, best_tags(together), together, self.tagger.tag_set)
+            tag_ids = best_tags(together, decoding=self.settings.prediction.decoding)
+            yield _prediction(sentence, tag_ids, together, self.tagger.tag_set)
 
     def _write(self, folder: Path) -> None:
         for number, model in enumerate(self.models):

@@ -84,7 +84,14 @@ class Baseline:
         return next((names for names in choices if not given & set(names)), None)
 
     def check(self, resources: Resources, *, has_target_train: bool) -> None:
-        """Refuse resources that lack one that it needs."""
+        """Refuse resources that lack one that it needs, and labeled target text that it would not
+        learn.
+        """
+        if has_target_train and not self.takes_target_train:
+            raise SettingsError(
+                f"{option_of(TARGET_TRAIN)}: expected a baseline that uses it, found {self.name}; "
+                "train without it, then fine-tune the model"
+            )
         names = self.missing(resources.files, has_target_train=has_target_train)
         if names is not None:
             options = " or ".join(f"{option_of(name)} FILE" for name in names)

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from metacross.baseline_settings import ProjectionSettings
+from metacross.errors import DataError
+from metacross.text.language_codes import primary_language
 from metacross.text.parallel_text import Links
 from metacross.text.sentence import Corpus, Sentence, Span
 
@@ -47,13 +49,21 @@ def project(
     source_language: str | None = "en",
 ) -> ProjectedCorpus:
     """Give target sentences the entities of their labeled source sentences; keep the good ones."""
-    ignored = _FUNCTION_WORDS if source_language == "en" else frozenset()
+    ignored = _FUNCTION_WORDS if primary_language(source_language) == "en" else frozenset()
     projected = [
         projected_sentence(source, target, links, settings, ignored=ignored)
         for source, target, links in zip(labeled, targets, alignments, strict=True)
     ]
     sentences = filtered(projected, settings)
-    name = f"{targets[0].origin.source if targets[0].origin else 'corpus'}, projected"
+    parallel_text = targets[0].origin.source if targets[0].origin else "corpus"
+    if not sentences:
+        n_entities = sum(len(sentence.spans or ()) for sentence in labeled)
+        raise DataError(
+            f"{parallel_text}: expected sentences with projected entities, kept none of "
+            f"{len(targets):,}, whose source side has {n_entities:,} entities; check that the "
+            "source language is first and has its capitals, or lower projection.min_quality"
+        )
+    name = f"{parallel_text}, projected"
     return ProjectedCorpus(Corpus(tuple(sentences), source=name), len(projected))
 
 

@@ -22,6 +22,7 @@ from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.writing import write_atomically, write_corpus
 from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
+from metacross.training.train import loaded_model
 
 _Made = TypeVar("_Made")
 
@@ -59,7 +60,7 @@ class SharedWork:
         inputs = [relevant_settings(settings), settings.encoder.name, digests]
         with self._place(settings.run.method, inputs) as place:
             folder = finished_training(self.folder.parent, settings, digests) or place
-            model = train(folder)
+            model = loaded_model(folder, settings) if is_model_folder(folder) else train(folder)
             facts = model.parts.facts
             self.seconds[place.name] = (facts and facts.seconds) or 0.0
         return model

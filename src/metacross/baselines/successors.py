@@ -79,8 +79,20 @@ def _ours_crf_student(shop: Workshop) -> NerModel:
 
 def _taught_by(shop: Workshop, teacher: NerModel, folder: Path | None = None) -> NerModel:
     """A student of a teacher, in ``folder``; None: it is the finished model."""
-    labels = shop.labeled_by(teacher, adapt=shop.settings.distillation.adapt)
+    adapt = shop.settings.distillation.adapt
+    if isinstance(teacher, CombinedModel) and adapt is not None:
+        teacher, adapt = _with_parts_adapting(teacher, adapt), None
+    labels = shop.labeled_by(teacher, adapt=adapt)
     return shop.student(soft_sentences(labels), folder or shop.folder)
+
+
+def _with_parts_adapting(model: CombinedModel, adapts: bool) -> CombinedModel:
+    """A combined model in which those that can adapt do, or do not."""
+    models = [
+        part if part.parts.datastore is None else NerModel(replace(part.parts, adapts=adapts))
+        for part in model.models
+    ]
+    return CombinedModel(models, model.settings, rule=model.rule)
 
 
 def _unitrans(shop: Workshop) -> NerModel:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
-from metacross.adaptation.word_model import CombinedModel
+from metacross.adaptation.word_model import CombinedModel, WordModel
 from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.clustering import (
     centered,
@@ -20,6 +20,7 @@ from metacross.baselines.successors import SUCCESSORS
 from metacross.baselines.two_language_systems import TWO_LANGUAGE_SYSTEMS
 from metacross.baselines.workshop import Workshop, merged
 from metacross.errors import SettingsError
+from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.word_features import WordFeatures
 from metacross.text.sentence import Sentence
 from metacross.text.word_clusters import WordClusters
@@ -72,8 +73,7 @@ def _ni(shop: Workshop) -> NerModel:
     corpora = [shop.projected(labeler), *shop.target_texts]
     projected = shop.crf(corpora, shop.stage("projected"))
     if all(map(shop.resources.has, ("vectors", "source_vectors", "lexicon"))):
-        vectors = _shared_vectors(shop)
-        other = shop.bilstm_crf(shop.source, shop.dev, vectors, shop.stage("representations"))
+        other = _on_shared_vectors(shop)
     else:
         other = shop.direct_on_source()
     model = CombinedModel([projected, other], shop.settings)
@@ -81,8 +81,10 @@ def _ni(shop: Workshop) -> NerModel:
     return model
 
 
-def _shared_vectors(shop: Workshop) -> WordVectors:
-    """Source vectors, and target vectors mapped to them on the lexicon's pairs."""
+def _on_shared_vectors(shop: Workshop) -> NerModel:
+    """A BiLSTM-CRF, trained on source vectors, that reads the target's vectors: they are mapped to
+    the source's on the lexicon's pairs. Words that only the source has keep theirs.
+    """
     resources = shop.resources
     pairs = [
         (phrase, " ".join(translation.words))
@@ -91,9 +93,19 @@ def _shared_vectors(shop: Workshop) -> WordVectors:
     ]
     target = mapped(resources.vectors, resources.source_vectors, pairs)
     own = resources.source_vectors
-    rows = dict(zip(target.words, target.matrix, strict=True))
-    rows |= dict(zip(own.words, unit_length(own.matrix), strict=True))
-    return WordVectors(tuple(rows), np.stack(list(rows.values())))
+    source = WordVectors(own.words, unit_length(own.matrix))
+    model = shop.bilstm_crf(shop.source, shop.dev, source, shop.stage("representations"))
+    rows = dict(zip(source.words, source.matrix, strict=True))
+    rows |= dict(zip(target.words, target.matrix, strict=True))
+    return _with_vectors(model, WordVectors(tuple(rows), np.stack(list(rows.values()))))
+
+
+def _with_vectors(model: NerModel, vectors: WordVectors) -> NerModel:
+    """A BiLSTM-CRF with other word vectors of the same space."""
+    if not isinstance(model, WordModel) or not isinstance(model.word_tagger, BilstmCrf):
+        raise ValueError(f"expected a BiLSTM-CRF, found {type(model).__name__}")
+    tagger = model.word_tagger.with_vectors(vectors)
+    return WordModel(tagger, model.settings, facts=model.parts.facts)
 
 
 # Features that languages share
@@ -111,7 +123,7 @@ def _tackstrom(shop: Workshop) -> NerModel:
 
 
 def _encoder_clusters(shop: Workshop) -> tuple[WordClusters, ...]:
-    words = _words([*shop.source, *shop.resources.raw_text])
+    words = list(filter(_is_writable, _words([*shop.source, *shop.resources.raw_text])))
     vectors = centered(encoder_vectors(words, shop.settings.encoder))
     seed = shop.settings.run.seed
     sizes = [min(size, len(words)) for size in _CLUSTER_SIZES]
@@ -120,6 +132,11 @@ def _encoder_clusters(shop: Workshop) -> tuple[WordClusters, ...]:
 
 def _words(sentences: Iterable[Sentence]) -> list[str]:
     return list(dict.fromkeys(word for sentence in sentences for word in sentence.words))
+
+
+def _is_writable(word: str) -> bool:
+    """Whether a table of words keeps it as it is: space around it would be lost."""
+    return word == word.strip() != ""
 
 
 def _tsai(shop: Workshop) -> NerModel:
@@ -137,7 +154,7 @@ def _xie(shop: Workshop) -> NerModel:
     if shop.resources.has("vectors"):
         vectors = shop.resources.vectors
     else:
-        texts = [shop.translated, shop.translated_dev]
+        texts = [shop.translated, shop.translated_dev, *shop.target_texts]
         if shop.resources.has("raw_text"):
             texts.append(shop.resources.raw_text)
         words = list(dict.fromkeys(word for text in texts for word in _words(text)))

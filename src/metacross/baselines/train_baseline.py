@@ -54,8 +54,8 @@ def train_baseline(
     ``lexicon``, ``parallel``, ``alignments``, ``vectors``, ``source_vectors``, ``clusters``,
     ``gazetteer``, ``pos``, ``source_pos``. With ``output`` the model is saved there, and a training
     that was stopped resumes. ``shared`` is a folder for models that several targets have in common.
-    ``target_train`` is a little labeled target text for the taggers without an encoder, of which
-    some need it; fine-tune the other models instead.
+    ``target_train`` is a little labeled target text for the systems that need or use it; others
+    refuse it: fine-tune their models instead.
 
         model = metacross.train_baseline(
             "mayhew", "en/train.conll", dev="en/dev.conll", target="es",
@@ -189,7 +189,9 @@ def _ingredients(baseline: Baseline, shop: Workshop, settings: Settings) -> dict
         "encoder": settings.encoder.name,
         "resources": shop.resources.files.digests(),
         "target_train": shop.target_train and corpus_digest(shop.target_train),
-        "settings": relevant_settings(settings) | baseline.settings_read(settings),
+        "settings": relevant_settings(settings)
+        | {"prediction": settings.prediction.model_dump(mode="json")}
+        | baseline.settings_read(settings),
     }
 
 

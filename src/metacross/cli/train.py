@@ -129,7 +129,6 @@ def train_command(
     }
     source_file = settings.data.source or ""
     if baseline is not None and target is not None:
-        _check_target_train(baseline, target_train)
         options |= {"target": target, "resources": resources, "target_train": target_train}
         model = train_baseline(baseline, source_file, **options)
     else:
@@ -150,17 +149,6 @@ def _baseline(recipe: str) -> tuple[str | None, list[str]]:
     if len(baselines) > 1:
         raise SettingsError(f"expected one baseline, found {', '.join(baselines)}")
     return (baselines[0] if baselines else None), recipes or ["paper"]
-
-
-def _check_target_train(baseline: str, target_train: str | None) -> None:
-    """Refuse labeled target text for a system that would not learn it."""
-    from metacross.baselines.systems import find_baseline
-
-    if target_train is not None and not find_baseline(baseline).takes_target_train:
-        raise SettingsError(
-            f"--target-train: expected a baseline that uses it, found {baseline}; train without "
-            "it, then metacross fine-tune"
-        )
 
 
 def _overrides(values: dict[str, Any], seed: int | None) -> dict[str, dict[str, Any]]:

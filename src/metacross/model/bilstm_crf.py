@@ -5,9 +5,10 @@ al. 2017 and Lin et al. 2018).
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -234,6 +235,12 @@ class BilstmCrf(WordTagger):
         with seeded(seed):
             network = BilstmCrfNetwork(table, n_characters, len(tag_set), settings)
         return cls(network, vocabulary, tag_set)
+
+    def with_vectors(self, vectors: WordVectors) -> BilstmCrf:
+        """The same network with other word vectors of the same space."""
+        network = copy.deepcopy(self.module)
+        network.vectors = vector_table(vectors)
+        return BilstmCrf(network, replace(self.vocabulary, words=vectors.words), self._tag_set)
 
     @property
     def tag_set(self) -> TagSet:

@@ -21,7 +21,7 @@ from metacross.model.word_tagger import WordTagger, read_description, read_weigh
 from metacross.text.gazetteer import read_gazetteer
 from metacross.text.sentence import Corpus, Sentence
 from metacross.text.tags import TagSet, tags_from_spans
-from metacross.text.word_clusters import read_clusters
+from metacross.text.word_clusters import WordClusters
 
 _WEIGHTS, _DESCRIPTION = "crf.safetensors", "crf.json"
 _CLUSTERS, _GAZETTEER = "clusters-{}.tsv", "gazetteer.tsv"
@@ -107,7 +107,7 @@ class LinearCrf(WordTagger):
             words=bool(description["words"]),
             affixes=bool(description["affixes"]),
             clusters=tuple(
-                read_clusters(folder / _CLUSTERS.format(number))
+                WordClusters.read(folder / _CLUSTERS.format(number))
                 for number in range(int(description.get("clusters", 0)))
             ),
             gazetteer=read_gazetteer(folder / _GAZETTEER) if description.get("gazetteer") else None,

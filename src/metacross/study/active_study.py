@@ -19,12 +19,13 @@ from metacross.errors import SettingsError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.model.encoder import weights_digest
 from metacross.study.active_results import NOTHING, ActiveFolder, ActiveResult
-from metacross.study.models import loaded_model, trained_model
+from metacross.study.models import trained_model
 from metacross.study.plan import Study
 from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import corpus_digest
 from metacross.training.sampling import random_subset
+from metacross.training.train import loaded_model
 
 LEARNINGS = ("remember", "fine-tune", "both")
 SIZES = (25, 50, 100, 200)

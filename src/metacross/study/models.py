@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from metacross.adaptation.loading import load
 from metacross.adaptation.ner_model import NerModel
 from metacross.baselines.train_baseline import train_baseline
 from metacross.model.ranks import working_alone
@@ -14,8 +13,7 @@ from metacross.study.study_corpora import StudyCorpora
 from metacross.study.system_runs import SystemRun
 from metacross.text.sentence import Corpus
 from metacross.training.callbacks import Callback
-from metacross.training.run_folder import AFTER_TRAINING
-from metacross.training.train import train
+from metacross.training.train import loaded_model, train
 
 SHARED = "shared"
 """The folder of models that several baselines of a study have in common."""
@@ -63,12 +61,6 @@ def trained_baseline(
         shared=shared,
         target_train=target_train,
     )
-
-
-def loaded_model(folder: Path, settings: Settings) -> NerModel:
-    """Load a trained model with the settings of a system for what comes after training."""
-    values = settings.model_dump(include=set(AFTER_TRAINING))
-    return load(folder, device=settings.run.device, **values)
 
 
 @working_alone()

@@ -20,7 +20,6 @@ from metacross.study.callbacks import StudyCallback
 from metacross.study.models import (
     SHARED,
     fine_tuned_model,
-    loaded_model,
     trained_baseline,
     trained_model,
 )
@@ -38,6 +37,7 @@ from metacross.study.target_curves import TargetCurves
 from metacross.text.sentence import Corpus
 from metacross.training.run_folder import RunFolder
 from metacross.training.sampling import random_subset
+from metacross.training.train import loaded_model
 
 _CURVE_POINTS = 40  # of the loss, in a training summary
 

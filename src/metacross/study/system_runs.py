@@ -81,12 +81,16 @@ class SystemRun:
     def shares_training(
         self, corpora: StudyCorpora, settings: Settings, baseline: Baseline | None = None
     ) -> bool:
-        """Whether a system with these corpora and settings has the same training run."""
-        groups = {*Settings.model_fields} - {*AFTER_TRAINING}
+        """Whether a system with these corpora and settings has the same training run. Baselines may
+        also learn from what a model predicts after its training.
+        """
+        unused = AFTER_TRAINING if baseline is None else ()
+        groups = {*Settings.model_fields} - {*unused}
         before, after = (
             each.model_dump(include=groups) for each in (self.training_settings, settings)
         )
-        if baseline is not None and not baseline.is_random:
+        casing_is_drawn = any(getattr(settings.data, key) is not None for key in _CASING)
+        if baseline is not None and not baseline.is_random and not casing_is_drawn:
             after["run"]["seed"] = before["run"]["seed"]
         return self.corpora is corpora and self.baseline is baseline and before == after
 

@@ -70,10 +70,11 @@ class Gazetteer:
 
 
 def read_gazetteer(path: str | Path, *languages: str | None) -> Gazetteer:
-    """Read ``name TAB type [TAB language]``. With ``languages`` names of others are left out; a
-    name without a language belongs to all.
+    """Read ``name TAB type [TAB language]``. With ``languages`` names of others are left out,
+    unless one of them is not known (None); a name without a language belongs to all.
     """
-    wanted = {primary_language(language) for language in languages if language is not None}
+    known = all(language is not None for language in languages)
+    wanted = {primary_language(language) for language in languages} if known else set()
     names = []
     for row in table_rows(path, _COLUMNS, n_required=2):
         language = row.fields[2] if len(row.fields) > 2 else ""

@@ -46,7 +46,7 @@ def read_parallel(
     """Read ``source TAB target`` lines, or two files with a sentence per line: ``SOURCE,TARGET``.
 
     Sentences are split into words; ``pretokenized`` ones only at blanks, so that an alignment made
-    elsewhere still counts the same words. Pairs with an empty side are left out.
+    elsewhere still counts the same words. Of two files, pairs with an empty side are left out.
     """
     languages = languages or ParallelLanguages()
     pairs: list[SentencePair] = []

@@ -85,6 +85,6 @@ def fine_tuning_settings(settings: Settings, n_sentences: int) -> Settings:
     }
     values["masking"]["ratio"] = 0.0
     values["loss"]["max_weight"] = 0.0
-    values["run"] |= {"method": "direct", "validate_every": steps, "checkpoint_every": steps}
+    values["run"] |= {"method": "direct", "validate_every": steps}
     values["run"]["blocks"] = None
     return Settings.model_validate(values)

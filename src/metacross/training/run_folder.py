@@ -7,7 +7,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -145,8 +145,8 @@ class RunFolder:
     ) -> None:
         remedy = "choose another folder, or remove this one"
         defaults = type(settings)().model_dump(mode="json")  # of settings newer than the record
-        for group, values in relevant_settings(settings).items():
-            for key, value in values.items() if group not in AFTER_TRAINING else ():
+        for group, values in _compared_settings(settings).items():
+            for key, value in values.items():
                 before = record["recipe"].get(group, {}).get(key, defaults[group][key])
                 if before != value:
                     raise RunError(
@@ -185,15 +185,29 @@ def finished_training(
 
 def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings on which the outcome of a training depends."""
-    relevant = {
-        group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
-        for group, values in settings.model_dump(mode="json").items()
-        if group not in (*BASELINE_GROUPS, "prediction")
-    }
+    relevant = _relevant_groups(settings, unused=(*BASELINE_GROUPS, "prediction"))
     for (group, key), value in _AS_BEFORE.items():
         if relevant.get(group, {}).get(key, ...) == value:
             del relevant[group][key]
     return relevant
+
+
+def _compared_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
+    """The settings in which a training must agree with one that is in its folder."""
+    compared = _relevant_groups(settings, unused=(*BASELINE_GROUPS, *AFTER_TRAINING))
+    if compared["run"]["blocks"] is None:  # any number will do
+        del compared["run"]["blocks"]
+    return compared
+
+
+def _relevant_groups(
+    settings: SettingsGroup, *, unused: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    return {
+        group: {key: value for key, value in values.items() if (group, key) not in _IRRELEVANT}
+        for group, values in settings.model_dump(mode="json").items()
+        if group not in unused
+    }
 
 
 def package_versions() -> dict[str, str]:

@@ -45,7 +45,7 @@ from metacross.training.checkpoints import (
 from metacross.training.loop import Step
 from metacross.training.meta_training import maml_step
 from metacross.training.run_and_save import run_and_save
-from metacross.training.run_folder import RunFolder, corpus_digest
+from metacross.training.run_folder import AFTER_TRAINING, RunFolder, corpus_digest
 from metacross.training.sampling import drawn_positions
 from metacross.training.tasks import pseudo_tasks
 
@@ -83,6 +83,12 @@ def train(
     with ExitStack() as stack:
         folder = output or stack.enter_context(tempfile.TemporaryDirectory(prefix="metacross-"))
         return _train(source, dev, settings, folder, callbacks if ranks.is_first else (), ranks)
+
+
+def loaded_model(folder: Path, settings: Settings) -> NerModel:
+    """Load a trained model with the settings of a system for what comes after training."""
+    values = settings.model_dump(include=set(AFTER_TRAINING))
+    return load(folder, device=settings.run.device, **values)
 
 
 def _relabeled(
