@@ -111,7 +111,8 @@ def write_corpus(
             ``.ann`` brat, all others CoNLL columns.
 
     Raises:
-        DataError: The file cannot be written, or a word cannot be written as CoNLL.
+        DataError: The file cannot be written, a word cannot be written as CoNLL, or some sentences
+            of a CoNLL file have labels and others have none.
 
     >>> import pathlib, tempfile
     >>> from metacross.text.sentence import Span
@@ -167,11 +168,26 @@ def item_pieces(
 ) -> Iterator[str]:
     """The parts of a file, as the items come; not for brat, which has several files."""
     if format_ is WritableFormat.CONLL:
-        yield from (conll_lines(sentence_of(item), scheme) for item in items)
+        yield from _conll_pieces(map(sentence_of, items), scheme)
     elif format_ is WritableFormat.JSONL:
         yield from (json_line(sentence_of(item)) for item in items)
     else:
         yield from tool_pieces(items, format_)
+
+
+def _conll_pieces(sentences: Iterable[Sentence], scheme: Scheme) -> Iterator[str]:
+    """The lines of each sentence; a file has a column of tags everywhere or nowhere."""
+    first: Sentence | None = None
+    for sentence in sentences:
+        first = first or sentence
+        if sentence.labeled != first.labeled:
+            unlabeled = first if sentence.labeled else sentence
+            raise DataError(
+                f"{unlabeled.place}: expected labels as in other sentences, found none; write JSON "
+                "lines instead, to a file with the suffix .jsonl, or leave out sentences without "
+                "labels: convert --lossy"
+            )
+        yield conll_lines(sentence, scheme)
 
 
 def write_atomically(path: Path, pieces: Iterable[str]) -> None:

@@ -489,6 +489,19 @@ def test_conllu_without_entities_is_not_annotated(write):
     assert not read_corpus(write("x.conllu", conllu("_", "_", "_", "_"))).labeled
 
 
+def test_sentences_of_conllu_that_nobody_annotated_stay_so_among_others(write):
+    nobody, nothing = conllu("_", "_", "_", "_"), "# entities = 0\n" + conllu("_", "_", "_", "_")
+    foreign = conllu("_", "NE=LOC_1", "_", "_")
+    corpus = read_corpus(write("x.conllu", nobody + nothing + foreign))
+    assert [sentence.spans for sentence in corpus] == [None, (), (Span(1, 2, "LOC"),)]
+
+
+def test_a_sentence_of_conllu_without_entities_is_annotated_if_others_have_some(write):
+    foreign = conllu("_", "NE=LOC_1", "_", "_")
+    corpus = read_corpus(write("x.conllu", foreign + conllu("_", "_", "_", "_")))
+    assert [sentence.spans for sentence in corpus] == [(Span(1, 2, "LOC"),), ()]
+
+
 def test_conllu_is_read_by_another_library_too(write, tmp_path):
     library = pytest.importorskip("conllu")
     from metacross.text.bundled_corpus import bundled_corpus
