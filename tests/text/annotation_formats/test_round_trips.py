@@ -1,6 +1,7 @@
 """What is written in the format of a tool reads back equal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from metacross.errors import DataError
 from metacross.text.bundled_corpus import bundled_corpus
-from metacross.text.formats import WritableFormat
+from metacross.text.formats import Format, WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus
 from metacross.text.sentence import Corpus, Layout, Sentence, Span
 from metacross.text.word_splitting import split_text
@@ -94,6 +95,17 @@ def test_hard_sentences_read_back_equal_together(format_, tmp_path):
     path = tmp_path / f"x{SUFFIXES[format_]}"
     write_corpus(corpus, path, format=format_)
     assert read_corpus(path) == corpus
+
+
+@FORMATS
+def test_words_that_nobody_annotated_read_back_equal_after_plain_text(format_, tmp_path):
+    plain = replace(laid_out("Ana vive", {}, "es"), spans=None)
+    corpus = Corpus((plain, Sentence(("AT&T", "U.", "vende"), None, "es")))
+    path = tmp_path / f"x{SUFFIXES[format_]}"
+    write_corpus(corpus, path, format=format_)
+    options = ReadOptions(format=Format.BRAT) if format_ == "brat" else None  # without .ann
+    path = path.with_suffix(".txt") if format_ == "brat" else path
+    assert read_corpus(path, options=options) == corpus
 
 
 WORDS = st.text(

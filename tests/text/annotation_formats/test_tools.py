@@ -307,6 +307,31 @@ def test_doccano_texts_are_split_into_sentences(write):
     assert [len(sentence.spans) for sentence in corpus] == [0, 1]
 
 
+RELATIONS = {"text": "Ana vive", "relations": []}
+OWN_SPAN, DOCCANO_SPAN = (
+    {"start": 0, "end": 3, "label": "PER"},
+    {"id": 7, "start_offset": 0, "end_offset": 3, "label": "PER"},
+)
+
+
+@pytest.mark.parametrize("span", [OWN_SPAN, DOCCANO_SPAN], ids=["our own", "doccano"])
+@pytest.mark.parametrize("n_before", [1, 3])
+def test_texts_without_entities_do_not_say_whose_format_it_is(write, span, n_before):
+    lines = [{**RELATIONS, "entities": []}] * n_before + [{**RELATIONS, "entities": [span]}]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))))
+    assert [sentence.spans for sentence in corpus] == [()] * n_before + [(Span(0, 1, "PER"),)]
+    assert read_corpus(write("x.json", json.dumps(lines))) == corpus
+
+
+def test_texts_of_doccano_before_the_first_entity_are_split_into_sentences_too(write):
+    lines = [
+        {"text": "Nobody slept. Nobody ran.", "entities": []},
+        {"text": "Ana vive", "entities": [DOCCANO_SPAN]},
+    ]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))), language="en")
+    assert len(corpus) == 3
+
+
 def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     example = {
         "text": "Ana vive",
