@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -61,8 +62,8 @@ def sentences_from_brat(
         return _with_lines(sentences_of_text(annotated, log), text)
     sentences = [
         sentence
-        for part in stored
-        for sentence in sentences_of_text(_part_of(annotated, part), log)
+        for part, part_entities in zip(stored, _by_part(entities, stored), strict=True)
+        for sentence in sentences_of_text(_part_of(annotated, part, part_entities), log)
     ]
     return _with_lines(sentences, text)
 
@@ -176,13 +177,31 @@ def _stored_sentences(path: Path, text: str, log: ReadingLog) -> list[_StoredSen
         raise DataError(f"{path}: cannot be parsed: {problem}; delete it") from problem
 
 
-def _part_of(annotated: AnnotatedText, part: _StoredSentence) -> AnnotatedText:
-    entities: tuple[CharacterEntity, ...] | None = None
-    if annotated.entities is not None and part.labeled:
+def _by_part(
+    entities: Iterable[CharacterEntity] | None, parts: Sequence[_StoredSentence]
+) -> list[list[CharacterEntity] | None]:
+    """The entities that start in each part, in the order in which they are annotated; None: nobody
+    annotated the part.
+    """
+    if entities is None:
+        return [None] * len(parts)
+    by_part: list[list[CharacterEntity]] = [[] for _ in parts]
+    starts = [part.start for part in parts]
+    for entity in entities:
+        number = bisect_right(starts, entity.start) - 1
+        if number >= 0 and entity.start < parts[number].end:
+            by_part[number].append(entity)
+    return [found if part.labeled else None for found, part in zip(by_part, parts, strict=True)]
+
+
+def _part_of(
+    annotated: AnnotatedText, part: _StoredSentence, entities: Iterable[CharacterEntity] | None
+) -> AnnotatedText:
+    """The text of a part, with its entities as ranges of it."""
+    if entities is not None:
         entities = tuple(
             replace(entity, start=entity.start - part.start, end=entity.end - part.start)
-            for entity in annotated.entities
-            if part.start <= entity.start < part.end
+            for entity in entities
         )
     return AnnotatedText(
         annotated.text[part.start : part.end],
