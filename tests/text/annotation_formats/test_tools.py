@@ -349,6 +349,22 @@ def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     assert [str(omission.place)[-2:] for omission in corpus.notes.omissions] == [":2", ":3"]
 
 
+@pytest.mark.parametrize("span", [(0, 3), (9, 12), (8, 9)], ids=["before", "after", "one mark"])
+def test_an_entity_where_prodigy_has_no_token_is_refused_or_reported(write, span):
+    example = {
+        "text": "Ana vive.Eva",
+        "tokens": [{"text": "vive", "start": 4, "end": 8, "id": 0}],
+        "spans": [{"start": span[0], "end": span[1], "label": "PER"}],
+        "answer": "accept",
+    }
+    path = write("x.jsonl", json.dumps(example))
+    with pytest.raises(DataError, match=r"x.jsonl:1, span 1: .* at least one word, .*--lossy"):
+        read_corpus(path)
+    corpus = read_corpus(path, options=LOSSY)
+    assert corpus[0].spans == ()
+    assert "between words" in str(corpus.notes.omissions[0])
+
+
 def test_annotators_of_prodigy_must_agree_unless_one_is_chosen(write):
     def example(text: str, person: str, *labels: str, answer: str = "accept") -> dict:
         spans = [{"start": 0, "end": 3, "label": label} for label in labels]

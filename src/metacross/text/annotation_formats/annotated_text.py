@@ -76,7 +76,8 @@ def sentences_of_text(annotated: AnnotatedText, log: ReadingLog) -> list[Sentenc
     edges = {edge for pair in (stored.offsets if stored else ()) for edge in pair}
     entities = _separate(_trimmed(annotated, edges, log), log)
     if annotated.words is not None and stored is not None:
-        return [_stored_sentence(annotated, annotated.words, stored, entities)]
+        on_words = list(_on_words(entities, stored, log))
+        return [_stored_sentence(annotated, annotated.words, stored, on_words)]
     starts = [entity.start for entity in entities]
     sentences = []
     for start, end in _sentence_ranges(annotated, entities):
@@ -171,6 +172,22 @@ def _separate(entities: Iterable[CharacterEntity], log: ReadingLog) -> list[Char
 
 def _shown(entity: CharacterEntity) -> str:
     return f"{entity.label} from {entity.start} to {entity.end}"
+
+
+def _on_words(
+    entities: Iterable[CharacterEntity], layout: Layout, log: ReadingLog
+) -> Iterator[CharacterEntity]:
+    """The entities that have words: stored words need not cover the whole text."""
+    ends = [end for _, end in layout.offsets]
+    for entity in entities:
+        following = bisect_right(ends, entity.start)  # the first word that ends after the start
+        if following < len(ends) and layout.offsets[following][0] < entity.end:
+            yield entity
+        else:
+            log.lose(
+                entity.place,
+                f"expected an entity with at least one word, found {_shown(entity)} between words",
+            )
 
 
 def _stored_sentence(
