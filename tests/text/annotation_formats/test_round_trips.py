@@ -165,6 +165,23 @@ def test_a_folder_of_brat_is_read_document_by_document(tmp_path):
     assert read.notes.documents == 2
 
 
+def test_documents_of_brat_whose_names_differ_after_a_period_are_different_files(tmp_path):
+    for name in ("es.dev", "es.test"):
+        write_corpus([Sentence((name,), ())], tmp_path / name, format="brat")
+    for name in ("es.dev", "es.test"):
+        for file in (name, f"{name}.ann", f"{name}.txt"):
+            corpus = read_corpus(tmp_path / file, options=ReadOptions(format=Format.BRAT))
+            assert corpus[0].words == (name,)
+
+
+@FORMATS
+def test_a_text_that_begins_with_a_byte_order_mark_reads_back_equal(format_, tmp_path):
+    corpus = Corpus((laid_out("\ufeffAna vive en Bilbao", {"Bilbao": "LOC"}),))
+    path = tmp_path / f"x{SUFFIXES[format_]}"
+    write_corpus(corpus, path, format=format_)
+    assert read_corpus(path) == corpus
+
+
 def test_a_text_that_is_no_document_of_brat_is_not_replaced(tmp_path):
     pool = tmp_path / "pool.txt"
     pool.write_text("Ana slept.\nTom ran.\n")

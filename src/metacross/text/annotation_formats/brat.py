@@ -45,19 +45,30 @@ def brat_documents(folder: Path) -> list[Path]:
     return sorted(folder.rglob(f"*{ANNOTATIONS}"))
 
 
+def document_file(path: Path, suffix: str) -> Path:
+    """A file of a document that is named by its text, its annotations, or without suffix.
+
+    >>> [document_file(Path(name), ".txt").name for name in ("es.ann", "es", "es.dev")]
+    ['es.txt', 'es.txt', 'es.dev.txt']
+    """
+    if path.suffix.lower() in (TEXT, ANNOTATIONS):
+        return path.with_suffix(suffix)
+    return path.with_name(path.name + suffix)
+
+
 def sentences_from_brat(
     path: Path, log: ReadingLog, *, language: str | None, encoding: str
 ) -> list[Sentence]:
     """The sentences of a document, given by its text or its annotations. Without annotations the
     sentences are not annotated.
     """
-    text_file, annotation_file = path.with_suffix(TEXT), path.with_suffix(ANNOTATIONS)
+    text_file, annotation_file = document_file(path, TEXT), document_file(path, ANNOTATIONS)
     text = _read(text_file, encoding)
     entities: tuple[CharacterEntity, ...] | None = None
     if annotation_file.exists():
         entities = tuple(_entities(_read(annotation_file, encoding), annotation_file, text, log))
     annotated = AnnotatedText(text, entities, Origin(str(text_file), 1), language)
-    stored = _stored_sentences(path.with_suffix(WORDS), text, log)
+    stored = _stored_sentences(document_file(path, WORDS), text, log)
     if stored is None:
         return _with_lines(sentences_of_text(annotated, log), text)
     sentences = [
