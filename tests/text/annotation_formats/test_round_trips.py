@@ -216,7 +216,7 @@ def test_proposals_are_read_only_if_asked_for(tmp_path):
     from metacross.text.writing import write_items
 
     sentence = HARD["emoji"]
-    for format_ in (WritableFormat.LABEL_STUDIO, WritableFormat.ARGILLA):
+    for format_ in (WritableFormat.LABEL_STUDIO, WritableFormat.ARGILLA, WritableFormat.PRODIGY):
         path = tmp_path / f"{format_}.json"
         write_items([Proposal(sentence, (0.9,), 0.5, "en")], path, format_)
         corpus = read_corpus(path)

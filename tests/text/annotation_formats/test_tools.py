@@ -349,6 +349,23 @@ def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     assert [str(omission.place)[-2:] for omission in corpus.notes.omissions] == [":2", ":3"]
 
 
+def test_spans_of_prodigy_without_an_answer_are_proposals(write):
+    span = {"start": 0, "end": 3, "label": "PER"}
+    lines = [
+        {"text": "Ana vive", "_input_hash": 1, "spans": [span]},
+        {"text": "Eva vive", "_input_hash": 2, "spans": [span], "answer": "accept"},
+        {"text": "Nada", "_input_hash": 3},
+    ]
+    path = write("x.jsonl", "\n".join(map(json.dumps, lines)))
+    corpus = read_corpus(path)
+    assert [sentence.spans for sentence in corpus] == [None, (Span(0, 1, "PER"),), None]
+    assert corpus.notes.remarks == (
+        "examples have spans and no answer; --annotator model reads them (1 times)",
+    )
+    proposed = read_corpus(path, options=ReadOptions(annotator="model"))
+    assert [sentence.spans for sentence in proposed] == [(Span(0, 1, "PER"),), None, None]
+
+
 @pytest.mark.parametrize("span", [(0, 3), (9, 12), (8, 9)], ids=["before", "after", "one mark"])
 def test_an_entity_where_prodigy_has_no_token_is_refused_or_reported(write, span):
     example = {
