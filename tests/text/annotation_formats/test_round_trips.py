@@ -182,6 +182,22 @@ def test_a_text_that_begins_with_a_byte_order_mark_reads_back_equal(format_, tmp
     assert read_corpus(path) == corpus
 
 
+@pytest.mark.parametrize(
+    ("last", "expected"), [(None, ()), ((Span(0, 1, "PER"),), None)], ids=["unlabeled", "mixed"]
+)
+def test_what_an_annotator_adds_to_a_document_of_brat_is_read(tmp_path, last, expected):
+    words = ("Ana", "U.", "vive")
+    sentences = [Sentence(words, spans, "es") for spans in (None, None, last)]
+    path = tmp_path / "x.ann"
+    write_corpus(sentences, path)
+    before = path.read_text() if path.exists() else ""
+    path.write_text(before + "T9\tPER 0 3\tAna\n")
+    corpus = read_corpus(path)
+    assert [sentence.words for sentence in corpus] == [words] * 3
+    spans = [sentence.spans for sentence in corpus]
+    assert spans == [(Span(0, 1, "PER"),), expected, last or ()]
+
+
 def test_a_text_that_is_no_document_of_brat_is_not_replaced(tmp_path):
     pool = tmp_path / "pool.txt"
     pool.write_text("Ana slept.\nTom ran.\n")

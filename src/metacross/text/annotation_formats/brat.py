@@ -192,7 +192,7 @@ def _by_part(
     entities: Iterable[CharacterEntity] | None, parts: Sequence[_StoredSentence]
 ) -> list[list[CharacterEntity] | None]:
     """The entities that start in each part, in the order in which they are annotated; None: nobody
-    annotated the part.
+    annotated the part. A text that was written without any labels was annotated since then.
     """
     if entities is None:
         return [None] * len(parts)
@@ -202,7 +202,11 @@ def _by_part(
         number = bisect_right(starts, entity.start) - 1
         if number >= 0 and entity.start < parts[number].end:
             by_part[number].append(entity)
-    return [found if part.labeled else None for found, part in zip(by_part, parts, strict=True)]
+    any_labeled = any(part.labeled for part in parts)
+    return [
+        found if part.labeled or found or not any_labeled else None
+        for found, part in zip(by_part, parts, strict=True)
+    ]
 
 
 def _part_of(
