@@ -97,3 +97,24 @@ def test_convert_chooses_an_annotator(run, write, tmp_path):
     assert run("convert", source, target).code == 1
     assert run("convert", source, target, "--annotator", "2").code == 0
     assert target.read_text() == "Ana\tB-LOC\n\n"
+
+
+def test_convert_to_conll_leaves_out_what_nobody_labeled_if_asked(run, write, tmp_path):
+    texts = [{"text": "Ana ran .", "spans": [[0, 3, "PER"]]}, {"text": "Nobody looked ."}]
+    source = write("x.jsonl", "\n".join(map(json.dumps, texts)))
+    target = tmp_path / "y.conll"
+    refused = run("convert", source, target)
+    assert refused.code == 1
+    (line,) = refused.err.splitlines()
+    assert "x.jsonl:2: expected labels as in other sentences, found none" in line
+    outcome = run("convert", source, target, "--lossy")
+    assert outcome.code == 0, outcome.err
+    assert "left out 1 sentences without labels" in outcome.err
+    assert "1 sentences, 3 words, 1 entities" in outcome.out
+    assert target.read_text() == "Ana\tB-PER\nran\tO\n.\tO\n\n"
+
+
+def test_a_corpus_that_nobody_labeled_is_converted_to_words(run, write, tmp_path):
+    source, target = write("x.txt", "Ana ran.\n"), tmp_path / "y.conll"
+    assert run("convert", source, target, "--lossy").code == 0
+    assert target.read_text() == "Ana\nran\n.\n\n"

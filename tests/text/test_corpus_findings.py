@@ -93,6 +93,14 @@ def test_punctuation_and_blanks_at_edges_are_found():
     assert not [f for f in find_problems([quoted]) if f.kind == "edge"]
 
 
+def test_a_name_at_the_end_of_a_sentence_is_found_once():
+    longer = Sentence(("Lima", "Norte", "Sur", "crece"), (Span(0, 3, "ORG"),))
+    corpus = with_fault(Sentence(("Amo", "la", "vieja", "Lima"), ()))
+    findings = find_problems([Corpus((*corpus.sentences, longer))])
+    found = [finding for finding in findings if finding.kind == "not labeled"]
+    assert [finding.message for finding in found] == ["'Lima' is not labeled here and LOC 30 times"]
+
+
 def test_a_name_without_a_usual_type_is_a_note():
     sentences = [
         Sentence(("Washington", f"n{n}"), (Span(0, 1, label),))

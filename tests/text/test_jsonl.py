@@ -77,6 +77,14 @@ def test_the_language_of_a_line_overrides_the_default(write):
     assert [sentence.language for sentence in corpus] == ["es", "fr"]
 
 
+@pytest.mark.parametrize("language", [5, None, "", ["es"]])
+@pytest.mark.parametrize("content", [{"text": "Ana slept."}, {"tokens": ["Ana"], "tags": ["O"]}])
+def test_what_names_no_language_leaves_the_default(write, content, language):
+    corpus = read(write, {**content, "language": language}, language="fr")
+    assert corpus[0].language == "fr"
+    assert read(write, {**content, "language": language})[0].language is None
+
+
 def test_the_tags_are_kept_as_they_are_in_the_file(write):
     corpus = read(write, {"tokens": ["a", "b"], "tags": ["I-LOC", "I-PER"]}, {"text": "a"})
     assert [sentence.tags for sentence in corpus] == [("I-LOC", "I-PER"), None]

@@ -112,3 +112,12 @@ def test_a_file_in_place_of_a_folder_is_an_error(tmp_path):
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be written: No such file or directory"):
         write_corpus([Sentence(("a",), ())], tmp_path / "no" / "x.conll")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_conll_cannot_mix_sentences_with_and_without_labels(tmp_path, order):
+    sentences = [Sentence(("Ana", "ran"), (Span(0, 1, "PER"),)), Sentence(("Nobody", "looked"))]
+    path = tmp_path / "x.conll"
+    with pytest.raises(DataError, match=r"'Nobody looked': expected labels .*\.jsonl.*--lossy"):
+        write_corpus(sentences[::order], path)
+    assert not path.exists()

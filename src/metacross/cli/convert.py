@@ -8,9 +8,16 @@ from typing import Annotated
 import typer
 
 from metacross.cli import output
-from metacross.cli.options import CorpusReader, JsonOption, LanguageOption, with_read_options
+from metacross.cli.options import (
+    CorpusReader,
+    JsonOption,
+    LanguageOption,
+    show_unlabeled,
+    with_read_options,
+)
 from metacross.text.annotation_formats.label_config import config_xml
 from metacross.text.formats import WritableFormat, written_format
+from metacross.text.sentence import Corpus
 from metacross.text.tags import Scheme
 from metacross.text.writing import write_atomically, write_corpus
 
@@ -34,10 +41,13 @@ def convert_command(
 ) -> None:
     """Write a corpus in another format or tag scheme.
 
-    Annotations that were left out, and why, are printed to standard error.
+    Annotations that were left out, and why, are printed to standard error. CoNLL cannot mix
+    sentences with and without labels: --lossy leaves out those without.
     """
     corpus = reader.read(source, language=language)
     format_ = to or written_format(target)
+    if reader.options.lossy and format_ is WritableFormat.CONLL:
+        corpus = _unmixed(corpus)
     write_corpus(corpus, target, scheme=scheme, format=format_.value)
     if label_config is not None:
         write_atomically(label_config, [config_xml([*corpus.entities_by_label])])
@@ -53,3 +63,12 @@ def convert_command(
         f"{target}: {len(corpus):,} sentences, {corpus.n_words:,} words, "
         f"{corpus.n_entities:,} entities{repairs}{left_out}"
     )
+
+
+def _unmixed(corpus: Corpus) -> Corpus:
+    """The labeled sentences of a corpus; all of them if there is none."""
+    labeled = corpus.only_labeled()
+    if not len(labeled):
+        return corpus
+    show_unlabeled(corpus, labeled)
+    return labeled

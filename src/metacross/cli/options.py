@@ -97,9 +97,7 @@ class CorpusReader:
                 f"{corpus[0].place}: expected labeled sentences to learn from, found one without "
                 "labels"
             )
-        if len(labeled) < len(corpus):
-            n_others = len(corpus) - len(labeled)
-            output.show_note(f"{corpus.name}: left out {n_others:,} sentences without labels")
+        show_unlabeled(corpus, labeled)
         return labeled
 
     def read_silently(self, source: str | Path, *, language: str | None = None) -> Corpus:
@@ -115,6 +113,13 @@ def show_left_out(corpus: Corpus) -> None:
         output.show_note(f"left out: {omission}")
     for remark in corpus.notes.remarks:
         output.show_note(f"{corpus.name}: {remark}")
+
+
+def show_unlabeled(corpus: Corpus, labeled: Corpus) -> None:
+    """Say on stderr how many sentences of a corpus were left out because nobody labeled them."""
+    n_others = len(corpus) - len(labeled)
+    if n_others:
+        output.show_note(f"{corpus.name}: left out {n_others:,} sentences without labels")
 
 
 def corpus_reader(

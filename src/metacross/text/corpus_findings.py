@@ -181,8 +181,9 @@ def _unlabeled_uses(
         labeled = {i for span in sentence.spans or () for i in range(span.start, span.end)}
         for start, word in enumerate(sentence.words):
             for length in lengths.get(word, ()):
-                words = sentence.words[start : start + length]
-                if words in names and labeled.isdisjoint(range(start, start + length)):
+                words = sentence.words[start : start + length]  # shorter at the end of a sentence
+                inside = range(start, start + length)
+                if len(words) == length and words in names and labeled.isdisjoint(inside):
                     found[words].append(sentence.place)
     return found
 

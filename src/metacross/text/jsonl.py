@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from metacross.errors import DataError
+from metacross.text.annotation_formats.stored_words import language_from_json
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Layout, Origin, Sentence, Span
 from metacross.text.word_splitting import split_text
@@ -26,8 +27,10 @@ def sentence_from_record(
     language: str | None = None,
     tag_names: Sequence[str] | None = None,
 ) -> Sentence | None:
-    """The sentence of a JSON object; None if it has no words, which the log counts."""
-    language = record.get("language", language)
+    """The sentence of a JSON object; None if it has no words, which the log counts. ``language`` is
+    that of records which name none.
+    """
+    language = language_from_json(record, language)
     tokens = _first_present(record, TOKEN_KEYS)
     if tokens is None and not isinstance(record.get("text"), str):
         keys = ", ".join(map(repr, record)) or "no keys"

@@ -17,7 +17,7 @@ from metacross.text.annotation_formats.json_records import (
     records_of_lines,
     records_of_list,
 )
-from metacross.text.annotation_formats.tool_records import ToolReader, tool_of
+from metacross.text.annotation_formats.tool_records import ToolReader, detected_tool
 from metacross.text.conll import DOCUMENT_START, Columns, sentences_from_columns
 from metacross.text.formats import JSON_TOOLS, Format, format_of_suffix
 from metacross.text.hub_datasets import PREFIX, sentences_from_dataset
@@ -142,9 +142,9 @@ def read_stream(
         sure=format_ is not None
     ):
         text = decoded(content.read_all(), source, options.encoding)
-        yield from _from_records(
-            records_of_list(text, source), format_, source, log, language, options
-        )
+        records = records_of_list(text, source)
+        tool, records = _tool(records, format_, sniffed_lines)
+        yield from _from_records(records, tool, source, log, language, options)
         return
     lines = numbered_lines(content, source, options.encoding)
     format_, lines = detected_format(lines, format_, sniffed_lines, options.columns)
@@ -155,25 +155,30 @@ def read_stream(
         yield from sentences_from_conllu(lines, source, log, language=language)
     elif format_ is Format.JSONL or format_ in JSON_TOOLS:
         records = records_of_lines(lines, source)
-        yield from _from_records(records, format_, source, log, language, options)
+        tool, records = _tool(records, format_, sniffed_lines)
+        yield from _from_records(records, tool, source, log, language, options)
     else:
         yield from sentences_from_text(lines, source, language)
 
 
+def _tool(
+    records: Iterator[PlacedRecord], format_: Format | None, n_inspected: int
+) -> tuple[Format | None, Iterator[PlacedRecord]]:
+    """The tool that was named or is detected, and all records; None: our own JSON."""
+    if format_ in JSON_TOOLS:
+        return format_, records
+    return detected_tool(records, n_inspected=n_inspected)
+
+
 def _from_records(
     records: Iterator[PlacedRecord],
-    format_: Format | None,
+    tool: Format | None,
     source: str,
     log: ReadingLog,
     language: str | None,
     options: ReadOptions,
 ) -> Iterator[Sentence]:
-    """The sentences of JSON objects: of the tool that the first of them is of, or our own."""
-    first = next(records, None)
-    if first is None:
-        return
-    records = itertools.chain([first], records)
-    tool = format_ if format_ in JSON_TOOLS else tool_of(first.content)
+    """The sentences of JSON objects: of a tool, or our own."""
     if tool is not None and options.tag_names is None:
         reader = ToolReader(source, language, options.annotator)
         yield from reader.sentences(records, tool, log)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from metacross.errors import DataError
+from metacross.text.annotation_formats.stored_words import language_from_json
 from metacross.text.jsonl import TAG_KEYS, TOKEN_KEYS, check_encodable, sentence_from_record
 from metacross.text.reading import sentence_layouts, unlabeled
 from metacross.text.reading_log import ReadingLog
@@ -25,12 +26,10 @@ def sentences_of_record(
     >>> [s.words for s in sentences_of_record(record, Origin("x", 1), column=None, language="en")]
     [('Ana', 'slept', '.'), ('Tom', 'ran', '.')]
     """
-    own_language = record.get("language")
-    language = own_language if isinstance(own_language, str) else language
+    language = language_from_json(record, language)
     if column is None and any(_is_words(record.get(key)) for key in TOKEN_KEYS):
         unlabeled_record = {key: value for key, value in record.items() if key not in TAG_KEYS}
-        unlabeled_record["language"] = language
-        sentence = sentence_from_record(unlabeled_record, origin, ReadingLog())
+        sentence = sentence_from_record(unlabeled_record, origin, ReadingLog(), language=language)
         if sentence is not None:
             yield sentence
         return

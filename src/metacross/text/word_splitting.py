@@ -75,7 +75,11 @@ def _offsets(text: str, language: str | None) -> Iterator[tuple[int, int]]:
 
 
 def _is_word_character(character: str) -> bool:
-    """Letters, marks, digits and control characters; not punctuation, symbols or separators."""
+    """Letters, marks, digits and control characters; not punctuation, symbols or white space. What
+    follows the end of a text is ``""``.
+    """
+    if not character or character.isspace():  # line breaks and tabs are control characters too
+        return False
     return unicodedata.category(character)[0] in "LMNC" and script_of(character) is None
 
 
@@ -90,9 +94,8 @@ def _end_of_character(text: str, start: int) -> int:
 def _end_of_word(text: str, start: int) -> int:
     end = start + 1
     while end < len(text):
-        inside = _is_word_character(text[end]) and not text[end].isspace()
-        joins = text[end] in _JOINERS and end + 1 < len(text) and _is_word_character(text[end + 1])
-        if not inside and not joins:
+        joins = text[end] in _JOINERS and _is_word_character(text[end + 1 : end + 2])
+        if not joins and not _is_word_character(text[end]):
             break
         end += 1
     return end

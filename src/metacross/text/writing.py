@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from metacross.errors import DataError, SettingsError
-from metacross.text.annotation_formats.brat import ANNOTATIONS, TEXT, WORDS, brat_files
+from metacross.text.annotation_formats.brat import (
+    ANNOTATIONS,
+    TEXT,
+    WORDS,
+    brat_files,
+    document_file,
+)
 from metacross.text.annotation_formats.proposal import Item, sentence_of
 from metacross.text.annotation_formats.writers import tool_pieces
 from metacross.text.atomic_files import atomic_path, discard
@@ -106,12 +112,13 @@ def write_corpus(
         path: The file.
         scheme: Tag scheme of a CoNLL file. ``IO`` merges adjacent entities with the same label.
         format: ``"conll"``, ``"jsonl"``, ``"label-studio"``, ``"doccano"``, ``"prodigy"``,
-            ``"brat"`` (two files: ``.txt`` and ``.ann``), ``"conllu"`` or ``"argilla"``. None: by
-            suffix; ``.jsonl``, ``.ndjson`` and ``.json`` mean JSON lines, ``.conllu`` CoNLL-U,
-            ``.ann`` brat, all others CoNLL columns.
+            ``"brat"`` (two files: ``es.txt`` and ``es.ann`` for ``es``, ``es.ann`` or ``es.txt``),
+            ``"conllu"`` or ``"argilla"``. None: by suffix; ``.jsonl``, ``.ndjson`` and ``.json``
+            mean JSON lines, ``.conllu`` CoNLL-U, ``.ann`` brat, all others CoNLL columns.
 
     Raises:
-        DataError: The file cannot be written, or a word cannot be written as CoNLL.
+        DataError: The file cannot be written, a word cannot be written as CoNLL, or some sentences
+            of a CoNLL file have labels and others have none.
 
     >>> import pathlib, tempfile
     >>> from metacross.text.sentence import Span
@@ -144,16 +151,17 @@ def write_items(
     files = brat_files(items)
     _check_text_beside(path, files[TEXT])
     for suffix in (TEXT, ANNOTATIONS, WORDS):
+        file = document_file(path, suffix)
         if suffix in files:
-            write_atomically(path.with_suffix(suffix), [files[suffix]])
+            _write_exactly(file, [files[suffix]])
         else:
-            discard(path.with_suffix(suffix))
+            discard(file)
 
 
 def _check_text_beside(path: Path, text: str) -> None:
     """Refuse to replace a text that is no document of brat yet, such as the one that was read."""
-    text_file = path.with_suffix(TEXT)
-    if path.with_suffix(ANNOTATIONS).exists() or not text_file.is_file():
+    text_file = document_file(path, TEXT)
+    if document_file(path, ANNOTATIONS).exists() or not text_file.is_file():
         return
     if text_file.read_bytes() != text.encode("utf-8"):
         raise DataError(
@@ -167,23 +175,48 @@ def item_pieces(
 ) -> Iterator[str]:
     """The parts of a file, as the items come; not for brat, which has several files."""
     if format_ is WritableFormat.CONLL:
-        yield from (conll_lines(sentence_of(item), scheme) for item in items)
+        yield from _conll_pieces(map(sentence_of, items), scheme)
     elif format_ is WritableFormat.JSONL:
         yield from (json_line(sentence_of(item)) for item in items)
     else:
         yield from tool_pieces(items, format_)
 
 
+def _conll_pieces(sentences: Iterable[Sentence], scheme: Scheme) -> Iterator[str]:
+    """The lines of each sentence; a file has a column of tags everywhere or nowhere."""
+    first: Sentence | None = None
+    for sentence in sentences:
+        first = first or sentence
+        if sentence.labeled != first.labeled:
+            unlabeled = first if sentence.labeled else sentence
+            raise DataError(
+                f"{unlabeled.place}: expected labels as in other sentences, found none; write JSON "
+                "lines instead, to a file with the suffix .jsonl, or leave out sentences without "
+                "labels: convert --lossy"
+            )
+        yield conll_lines(sentence, scheme)
+
+
 def write_atomically(path: Path, pieces: Iterable[str]) -> None:
     """Write pieces of text to a UTF-8 file that appears completely or not at all."""
+    _write_exactly(path, _after_mark(pieces))
+
+
+def _after_mark(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces, after a byte-order mark if they begin with one: a reader drops the first."""
+    for number, piece in enumerate(pieces):
+        if number == 0 and piece.startswith("\ufeff"):
+            yield "\ufeff"
+        yield piece
+
+
+def _write_exactly(path: Path, pieces: Iterable[str]) -> None:
+    """Write a file whose readers drop no byte-order mark: brat counts it as a character."""
     try:
         with (
             atomic_path(path) as temporary,
             temporary.open("w", encoding="utf-8", newline="\n") as file,
         ):
-            for number, piece in enumerate(pieces):
-                if number == 0 and piece.startswith("\ufeff"):
-                    file.write("\ufeff")  # a reader drops the first one as a byte-order mark
-                file.write(piece)
+            file.writelines(pieces)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error

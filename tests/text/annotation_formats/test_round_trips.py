@@ -1,6 +1,7 @@
 """What is written in the format of a tool reads back equal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from metacross.errors import DataError
 from metacross.text.bundled_corpus import bundled_corpus
-from metacross.text.formats import WritableFormat
+from metacross.text.formats import Format, WritableFormat
 from metacross.text.reading import ReadOptions, read_corpus
 from metacross.text.sentence import Corpus, Layout, Sentence, Span
 from metacross.text.word_splitting import split_text
@@ -93,10 +94,18 @@ def test_hard_sentences_read_back_equal_together(format_, tmp_path):
     corpus = Corpus(tuple(HARD.values()))
     path = tmp_path / f"x{SUFFIXES[format_]}"
     write_corpus(corpus, path, format=format_)
-    read = read_corpus(path)
-    if format_ == "conllu":  # it has no mark for a sentence that nobody annotated among others
-        corpus = Corpus(tuple(s if s.labeled else s.with_spans(()) for s in corpus.sentences))
-    assert read == corpus
+    assert read_corpus(path) == corpus
+
+
+@FORMATS
+def test_words_that_nobody_annotated_read_back_equal_after_plain_text(format_, tmp_path):
+    plain = replace(laid_out("Ana vive", {}, "es"), spans=None)
+    corpus = Corpus((plain, Sentence(("AT&T", "U.", "vende"), None, "es")))
+    path = tmp_path / f"x{SUFFIXES[format_]}"
+    write_corpus(corpus, path, format=format_)
+    options = ReadOptions(format=Format.BRAT) if format_ == "brat" else None  # without .ann
+    path = path.with_suffix(".txt") if format_ == "brat" else path
+    assert read_corpus(path, options=options) == corpus
 
 
 WORDS = st.text(
@@ -156,6 +165,39 @@ def test_a_folder_of_brat_is_read_document_by_document(tmp_path):
     assert read.notes.documents == 2
 
 
+def test_documents_of_brat_whose_names_differ_after_a_period_are_different_files(tmp_path):
+    for name in ("es.dev", "es.test"):
+        write_corpus([Sentence((name,), ())], tmp_path / name, format="brat")
+    for name in ("es.dev", "es.test"):
+        for file in (name, f"{name}.ann", f"{name}.txt"):
+            corpus = read_corpus(tmp_path / file, options=ReadOptions(format=Format.BRAT))
+            assert corpus[0].words == (name,)
+
+
+@FORMATS
+def test_a_text_that_begins_with_a_byte_order_mark_reads_back_equal(format_, tmp_path):
+    corpus = Corpus((laid_out("\ufeffAna vive en Bilbao", {"Bilbao": "LOC"}),))
+    path = tmp_path / f"x{SUFFIXES[format_]}"
+    write_corpus(corpus, path, format=format_)
+    assert read_corpus(path) == corpus
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [(None, ()), ((Span(0, 1, "PER"),), None)], ids=["unlabeled", "mixed"]
+)
+def test_what_an_annotator_adds_to_a_document_of_brat_is_read(tmp_path, last, expected):
+    words = ("Ana", "U.", "vive")
+    sentences = [Sentence(words, spans, "es") for spans in (None, None, last)]
+    path = tmp_path / "x.ann"
+    write_corpus(sentences, path)
+    before = path.read_text() if path.exists() else ""
+    path.write_text(before + "T9\tPER 0 3\tAna\n")
+    corpus = read_corpus(path)
+    assert [sentence.words for sentence in corpus] == [words] * 3
+    spans = [sentence.spans for sentence in corpus]
+    assert spans == [(Span(0, 1, "PER"),), expected, last or ()]
+
+
 def test_a_text_that_is_no_document_of_brat_is_not_replaced(tmp_path):
     pool = tmp_path / "pool.txt"
     pool.write_text("Ana slept.\nTom ran.\n")
@@ -190,7 +232,7 @@ def test_proposals_are_read_only_if_asked_for(tmp_path):
     from metacross.text.writing import write_items
 
     sentence = HARD["emoji"]
-    for format_ in (WritableFormat.LABEL_STUDIO, WritableFormat.ARGILLA):
+    for format_ in (WritableFormat.LABEL_STUDIO, WritableFormat.ARGILLA, WritableFormat.PRODIGY):
         path = tmp_path / f"{format_}.json"
         write_items([Proposal(sentence, (0.9,), 0.5, "en")], path, format_)
         corpus = read_corpus(path)

@@ -307,6 +307,31 @@ def test_doccano_texts_are_split_into_sentences(write):
     assert [len(sentence.spans) for sentence in corpus] == [0, 1]
 
 
+RELATIONS = {"text": "Ana vive", "relations": []}
+OWN_SPAN, DOCCANO_SPAN = (
+    {"start": 0, "end": 3, "label": "PER"},
+    {"id": 7, "start_offset": 0, "end_offset": 3, "label": "PER"},
+)
+
+
+@pytest.mark.parametrize("span", [OWN_SPAN, DOCCANO_SPAN], ids=["our own", "doccano"])
+@pytest.mark.parametrize("n_before", [1, 3])
+def test_texts_without_entities_do_not_say_whose_format_it_is(write, span, n_before):
+    lines = [{**RELATIONS, "entities": []}] * n_before + [{**RELATIONS, "entities": [span]}]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))))
+    assert [sentence.spans for sentence in corpus] == [()] * n_before + [(Span(0, 1, "PER"),)]
+    assert read_corpus(write("x.json", json.dumps(lines))) == corpus
+
+
+def test_texts_of_doccano_before_the_first_entity_are_split_into_sentences_too(write):
+    lines = [
+        {"text": "Nobody slept. Nobody ran.", "entities": []},
+        {"text": "Ana vive", "entities": [DOCCANO_SPAN]},
+    ]
+    corpus = read_corpus(write("x.jsonl", "\n".join(map(json.dumps, lines))), language="en")
+    assert len(corpus) == 3
+
+
 def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     example = {
         "text": "Ana vive",
@@ -322,6 +347,39 @@ def test_prodigy_answers_other_than_accept_are_left_out_and_counted(write):
     corpus = read_corpus(path)
     assert entities(corpus) == [("Ana", "PER")]
     assert [str(omission.place)[-2:] for omission in corpus.notes.omissions] == [":2", ":3"]
+
+
+def test_spans_of_prodigy_without_an_answer_are_proposals(write):
+    span = {"start": 0, "end": 3, "label": "PER"}
+    lines = [
+        {"text": "Ana vive", "_input_hash": 1, "spans": [span]},
+        {"text": "Eva vive", "_input_hash": 2, "spans": [span], "answer": "accept"},
+        {"text": "Nada", "_input_hash": 3},
+    ]
+    path = write("x.jsonl", "\n".join(map(json.dumps, lines)))
+    corpus = read_corpus(path)
+    assert [sentence.spans for sentence in corpus] == [None, (Span(0, 1, "PER"),), None]
+    assert corpus.notes.remarks == (
+        "examples have spans and no answer; --annotator model reads them (1 times)",
+    )
+    proposed = read_corpus(path, options=ReadOptions(annotator="model"))
+    assert [sentence.spans for sentence in proposed] == [(Span(0, 1, "PER"),), None, None]
+
+
+@pytest.mark.parametrize("span", [(0, 3), (9, 12), (8, 9)], ids=["before", "after", "one mark"])
+def test_an_entity_where_prodigy_has_no_token_is_refused_or_reported(write, span):
+    example = {
+        "text": "Ana vive.Eva",
+        "tokens": [{"text": "vive", "start": 4, "end": 8, "id": 0}],
+        "spans": [{"start": span[0], "end": span[1], "label": "PER"}],
+        "answer": "accept",
+    }
+    path = write("x.jsonl", json.dumps(example))
+    with pytest.raises(DataError, match=r"x.jsonl:1, span 1: .* at least one word, .*--lossy"):
+        read_corpus(path)
+    corpus = read_corpus(path, options=LOSSY)
+    assert corpus[0].spans == ()
+    assert "between words" in str(corpus.notes.omissions[0])
 
 
 def test_annotators_of_prodigy_must_agree_unless_one_is_chosen(write):
@@ -487,6 +545,19 @@ def test_nested_and_discontinuous_entities_of_conllu_are_refused(write, misc, me
 
 def test_conllu_without_entities_is_not_annotated(write):
     assert not read_corpus(write("x.conllu", conllu("_", "_", "_", "_"))).labeled
+
+
+def test_sentences_of_conllu_that_nobody_annotated_stay_so_among_others(write):
+    nobody, nothing = conllu("_", "_", "_", "_"), "# entities = 0\n" + conllu("_", "_", "_", "_")
+    foreign = conllu("_", "NE=LOC_1", "_", "_")
+    corpus = read_corpus(write("x.conllu", nobody + nothing + foreign))
+    assert [sentence.spans for sentence in corpus] == [None, (), (Span(1, 2, "LOC"),)]
+
+
+def test_a_sentence_of_conllu_without_entities_is_annotated_if_others_have_some(write):
+    foreign = conllu("_", "NE=LOC_1", "_", "_")
+    corpus = read_corpus(write("x.conllu", foreign + conllu("_", "_", "_", "_")))
+    assert [sentence.spans for sentence in corpus] == [(Span(1, 2, "LOC"),), ()]
 
 
 def test_conllu_is_read_by_another_library_too(write, tmp_path):

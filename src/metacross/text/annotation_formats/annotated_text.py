@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -75,12 +76,15 @@ def sentences_of_text(annotated: AnnotatedText, log: ReadingLog) -> list[Sentenc
     edges = {edge for pair in (stored.offsets if stored else ()) for edge in pair}
     entities = _separate(_trimmed(annotated, edges, log), log)
     if annotated.words is not None and stored is not None:
-        return [_stored_sentence(annotated, annotated.words, stored, entities)]
-    sentences = [
-        sentence
-        for start, end in _sentence_ranges(annotated, entities)
-        if (sentence := _sentence(annotated, start, end, entities)) is not None
-    ]
+        on_words = list(_on_words(entities, stored, log))
+        return [_stored_sentence(annotated, annotated.words, stored, on_words)]
+    starts = [entity.start for entity in entities]
+    sentences = []
+    for start, end in _sentence_ranges(annotated, entities):
+        within = entities[bisect_left(starts, start) : bisect_left(starts, end)]
+        sentence = _sentence(annotated, start, end, within)
+        if sentence is not None:
+            sentences.append(sentence)
     if not sentences:
         log.empty_sentences += 1
     return sentences
@@ -170,6 +174,22 @@ def _shown(entity: CharacterEntity) -> str:
     return f"{entity.label} from {entity.start} to {entity.end}"
 
 
+def _on_words(
+    entities: Iterable[CharacterEntity], layout: Layout, log: ReadingLog
+) -> Iterator[CharacterEntity]:
+    """The entities that have words: stored words need not cover the whole text."""
+    ends = [end for _, end in layout.offsets]
+    for entity in entities:
+        following = bisect_right(ends, entity.start)  # the first word that ends after the start
+        if following < len(ends) and layout.offsets[following][0] < entity.end:
+            yield entity
+        else:
+            log.lose(
+                entity.place,
+                f"expected an entity with at least one word, found {_shown(entity)} between words",
+            )
+
+
 def _stored_sentence(
     annotated: AnnotatedText,
     words: StoredWords,
@@ -188,13 +208,17 @@ def _stored_sentence(
 def _sentence_ranges(
     annotated: AnnotatedText, entities: Sequence[CharacterEntity]
 ) -> Iterator[tuple[int, int]]:
-    """The ranges of sentences; those that an entity crosses are joined."""
+    """The ranges of sentences; those that one of the entities, which are in order, crosses are
+    joined.
+    """
     ranges = list(split_sentences(annotated.text, annotated.language))
     if not ranges:
         return
     first = ranges[0][0]
+    ends = [entity.end for entity in entities]
     for (_, end), _ in pairwise(ranges):
-        if not any(entity.start < end < entity.end for entity in entities):
+        next_one = bisect_right(ends, end)  # the only entity that the sentence can end in
+        if next_one == len(entities) or entities[next_one].start >= end:
             yield first, end
             first = end
     yield first, ranges[-1][1]
@@ -203,14 +227,12 @@ def _sentence_ranges(
 def _sentence(
     annotated: AnnotatedText, start: int, end: int, entities: Sequence[CharacterEntity]
 ) -> Sentence | None:
-    """The sentence in a range of the text; None if it has no words."""
+    """The sentence in a range of the text, with the entities in it; None if it has no words."""
     layout = split_text(annotated.text[start:end], annotated.language)
     if not layout.offsets:
         return None
     within = [
-        replace(entity, start=entity.start - start, end=entity.end - start)
-        for entity in entities
-        if start <= entity.start < end
+        replace(entity, start=entity.start - start, end=entity.end - start) for entity in entities
     ]
     origin = replace(annotated.origin, start=annotated.origin.start + start)
     return _labeled(annotated, _cut(layout, within), within, origin)
@@ -221,11 +243,8 @@ def _cut(layout: Layout, entities: Sequence[CharacterEntity]) -> Layout:
     edges = sorted({edge for entity in entities for edge in (entity.start, entity.end)})
     offsets: list[tuple[int, int]] = []
     for start, end in layout.offsets:
-        for edge in edges:
-            if start < edge < end:
-                offsets.append((start, edge))
-                start = edge
-        offsets.append((start, end))
+        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
+        offsets += pairwise((start, *inside, end))
     return Layout(layout.text, tuple(offsets))
 
 
@@ -235,14 +254,13 @@ def _labeled(
     words = tuple(layout.text[start:end] for start, end in layout.offsets)
     spans: tuple[Span, ...] | None = None
     if annotated.entities is not None:
-        spans = tuple(_word_span(layout, entity) for entity in entities)
+        spans = tuple(_word_spans(layout, entities))
     return Sentence(words, spans, annotated.language, origin, layout)
 
 
-def _word_span(layout: Layout, entity: CharacterEntity) -> Span:
-    """The words that lie in the range of an entity."""
-    inside = [
-        i for i, (start, end) in enumerate(layout.offsets)
-        if entity.start <= start and end <= entity.end
-    ]  # fmt: skip
-    return Span(inside[0], inside[-1] + 1, entity.label)
+def _word_spans(layout: Layout, entities: Sequence[CharacterEntity]) -> Iterator[Span]:
+    """The words that lie in the range of each entity."""
+    starts = [start for start, _ in layout.offsets]
+    ends = [end for _, end in layout.offsets]
+    for entity in entities:
+        yield Span(bisect_left(starts, entity.start), bisect_right(ends, entity.end), entity.label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,25 +45,36 @@ def brat_documents(folder: Path) -> list[Path]:
     return sorted(folder.rglob(f"*{ANNOTATIONS}"))
 
 
+def document_file(path: Path, suffix: str) -> Path:
+    """A file of a document that is named by its text, its annotations, or without suffix.
+
+    >>> [document_file(Path(name), ".txt").name for name in ("es.ann", "es", "es.dev")]
+    ['es.txt', 'es.txt', 'es.dev.txt']
+    """
+    if path.suffix.lower() in (TEXT, ANNOTATIONS):
+        return path.with_suffix(suffix)
+    return path.with_name(path.name + suffix)
+
+
 def sentences_from_brat(
     path: Path, log: ReadingLog, *, language: str | None, encoding: str
 ) -> list[Sentence]:
     """The sentences of a document, given by its text or its annotations. Without annotations the
     sentences are not annotated.
     """
-    text_file, annotation_file = path.with_suffix(TEXT), path.with_suffix(ANNOTATIONS)
+    text_file, annotation_file = document_file(path, TEXT), document_file(path, ANNOTATIONS)
     text = _read(text_file, encoding)
     entities: tuple[CharacterEntity, ...] | None = None
     if annotation_file.exists():
         entities = tuple(_entities(_read(annotation_file, encoding), annotation_file, text, log))
     annotated = AnnotatedText(text, entities, Origin(str(text_file), 1), language)
-    stored = _stored_sentences(path.with_suffix(WORDS), text, log)
+    stored = _stored_sentences(document_file(path, WORDS), text, log)
     if stored is None:
         return _with_lines(sentences_of_text(annotated, log), text)
     sentences = [
         sentence
-        for part in stored
-        for sentence in sentences_of_text(_part_of(annotated, part), log)
+        for part, part_entities in zip(stored, _by_part(entities, stored), strict=True)
+        for sentence in sentences_of_text(_part_of(annotated, part, part_entities), log)
     ]
     return _with_lines(sentences, text)
 
@@ -176,13 +188,35 @@ def _stored_sentences(path: Path, text: str, log: ReadingLog) -> list[_StoredSen
         raise DataError(f"{path}: cannot be parsed: {problem}; delete it") from problem
 
 
-def _part_of(annotated: AnnotatedText, part: _StoredSentence) -> AnnotatedText:
-    entities: tuple[CharacterEntity, ...] | None = None
-    if annotated.entities is not None and part.labeled:
+def _by_part(
+    entities: Iterable[CharacterEntity] | None, parts: Sequence[_StoredSentence]
+) -> list[list[CharacterEntity] | None]:
+    """The entities that start in each part, in the order in which they are annotated; None: nobody
+    annotated the part. A text that was written without any labels was annotated since then.
+    """
+    if entities is None:
+        return [None] * len(parts)
+    by_part: list[list[CharacterEntity]] = [[] for _ in parts]
+    starts = [part.start for part in parts]
+    for entity in entities:
+        number = bisect_right(starts, entity.start) - 1
+        if number >= 0 and entity.start < parts[number].end:
+            by_part[number].append(entity)
+    any_labeled = any(part.labeled for part in parts)
+    return [
+        found if part.labeled or found or not any_labeled else None
+        for found, part in zip(by_part, parts, strict=True)
+    ]
+
+
+def _part_of(
+    annotated: AnnotatedText, part: _StoredSentence, entities: Iterable[CharacterEntity] | None
+) -> AnnotatedText:
+    """The text of a part, with its entities as ranges of it."""
+    if entities is not None:
         entities = tuple(
             replace(entity, start=entity.start - part.start, end=entity.end - part.start)
-            for entity in annotated.entities
-            if part.start <= entity.start < part.end
+            for entity in entities
         )
     return AnnotatedText(
         annotated.text[part.start : part.end],

@@ -36,6 +36,16 @@ class _Rows:
     joined: dict[int, tuple[str, str] | None] = field(default_factory=dict)
     has_joined: bool = False
 
+    @property
+    def says_labeled(self) -> bool:
+        """Whether a comment says that the sentence is annotated, even without entities."""
+        return "entities" in self.comments
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a word is in an entity."""
+        return any(name is not None for name in self.names)
+
 
 def is_conllu(line: str) -> bool:
     """Whether a line is the first word of a sentence in CoNLL-U."""
@@ -49,14 +59,16 @@ def sentences_from_conllu(
     """Yield the sentences of a CoNLL-U file.
 
     Entities are ``NE=LOC_2`` (NameTag: one number for each entity), ``ner=B-LOC`` (Stanza) or
-    ``name=B-LOC`` (NorNE). A file without any of them is not annotated.
+    ``name=B-LOC`` (NorNE). A file without any of them is not annotated. If a comment says how many
+    ``entities`` a sentence has, sentences without it and without entities are not annotated.
     """
     sentences = [
         (rows, _sentence(rows, source, log, language)) for rows in _all_rows(lines, source)
     ]
-    annotated = any(name is not None for rows, _ in sentences for name in rows.names)
+    marked = any(rows.says_labeled for rows, _ in sentences)
+    annotated = any(rows.has_names for rows, _ in sentences)
     for rows, sentence in sentences:
-        labeled = annotated or "entities" in rows.comments
+        labeled = rows.says_labeled or rows.has_names if marked else annotated
         yield sentence if labeled else sentence.with_spans(None)
 
 

@@ -45,6 +45,11 @@ def is_example(record: Mapping[str, Any]) -> bool:
     )
 
 
+def has_empty_entities(record: Mapping[str, Any]) -> bool:
+    """Whether a record could be an example or one of our own: its list of entities is empty."""
+    return record.get("entities") == [] and not is_example(record)
+
+
 def annotated_example(
     record: PlacedRecord, source: str, log: ReadingLog, *, language: str | None
 ) -> AnnotatedText:
@@ -100,4 +105,6 @@ def example_record(item: Item) -> JsonObject:
     record: JsonObject = {"text": sentence.laid_out().text}
     if sentence.spans is not None:
         record["label"] = [[e.start, e.end, e.label] for e in entities_of(sentence)]
+    else:
+        record[KEY] = {}  # without labels a reader knows the record by this key only
     return {**record, **words_json(sentence), **facts_of(item)}

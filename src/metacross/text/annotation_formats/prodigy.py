@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ from metacross.text.annotation_formats.annotated_text import (
     StoredWords,
     entities_of,
 )
-from metacross.text.annotation_formats.annotators import Annotation, chosen_annotation
+from metacross.text.annotation_formats.annotators import MODEL, Annotation, chosen_annotation
 from metacross.text.annotation_formats.json_records import (
     JsonObject,
     PlacedRecord,
@@ -54,11 +54,12 @@ def annotated_texts(
     annotator: str | None,
 ) -> Iterator[AnnotatedText]:
     """The texts of all examples, each with the annotation to read."""
+    reader = _ExampleReader(source, log, language, proposals=annotator == MODEL)
     for examples in _by_text(records):
         texts = [
             (_annotator(record.content), annotated)
             for record in examples
-            if (annotated := _annotated_example(record, source, log, language)) is not None
+            if (annotated := reader.annotated(record)) is not None
         ]
         chosen = _chosen(texts, annotator, log) if texts else None
         if chosen is not None:
@@ -103,30 +104,42 @@ def _chosen(
     return None if chosen is None else by_annotator[chosen.annotator]
 
 
-def _annotated_example(
-    record: PlacedRecord, source: str, log: ReadingLog, language: str | None
-) -> AnnotatedText | None:
-    """The text of an example with its spans; None if its answer is not ``accept``."""
-    example = record.content
-    origin = Origin(source, record.line)
-    text = text_field(example, "text", str(origin))
-    answer = example.get("answer", _ACCEPTED)
-    if answer != _ACCEPTED:
-        log.omit(str(origin), f"the answer is {answer!r}: the text is left out")
-        return None
-    if example.get("relations"):
-        log.omit(str(origin), f"{number_of(example['relations'])} relations are not entities")
-    annotated = AnnotatedText(
-        text, _entities(example, origin), origin, language_from_json(example, language)
-    )
-    stored = words_from_json(example)
-    return replace(annotated, words=stored or _tokens(example, text, str(origin)))
+@dataclass(frozen=True, slots=True)
+class _ExampleReader:
+    """How examples are read; ``proposals``: the spans that nobody answered, instead of answers."""
 
+    source: str
+    log: ReadingLog
+    language: str | None
+    proposals: bool
 
-def _entities(example: JsonObject, origin: Origin) -> tuple[CharacterEntity, ...] | None:
-    if example.get("spans") is None:
-        return () if "answer" in example else None
-    return tuple(_spans(example["spans"], origin))
+    def annotated(self, record: PlacedRecord) -> AnnotatedText | None:
+        """The text of an example with its spans; None if its answer is not ``accept``."""
+        example = record.content
+        origin = Origin(self.source, record.line)
+        text = text_field(example, "text", str(origin))
+        answer = example.get("answer", _ACCEPTED)
+        if answer != _ACCEPTED:
+            self.log.omit(str(origin), f"the answer is {answer!r}: the text is left out")
+            return None
+        if example.get("relations"):
+            n_relations = number_of(example["relations"])
+            self.log.omit(str(origin), f"{n_relations} relations are not entities")
+        language = language_from_json(example, self.language)
+        annotated = AnnotatedText(text, self._entities(example, origin), origin, language)
+        stored = words_from_json(example)
+        return replace(annotated, words=stored or _tokens(example, text, str(origin)))
+
+    def _entities(self, example: JsonObject, origin: Origin) -> tuple[CharacterEntity, ...] | None:
+        answered = "answer" in example
+        if answered == self.proposals:
+            if not answered and example.get("spans"):
+                self.log.remark("examples have spans and no answer; --annotator model reads them")
+            return None
+        spans = example.get("spans")
+        if spans is None:
+            return () if answered else None
+        return tuple(_spans(spans, origin))
 
 
 def _spans(spans: object, origin: Origin) -> Iterator[CharacterEntity]:

@@ -38,7 +38,7 @@ def words_from_json(record: object) -> StoredWords | None:
 
 
 def language_from_json(record: object, default: str | None) -> str | None:
-    """The language in a record, or else the default."""
+    """The language in a record; what is no text, or empty, names none, so the default is meant."""
     language = record.get(LANGUAGE) if isinstance(record, dict) else None
     return language if isinstance(language, str) and language else default
 

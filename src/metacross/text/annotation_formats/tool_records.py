@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from metacross.text.annotation_formats import argilla, doccano, label_studio, prodigy
@@ -54,6 +55,23 @@ class ToolReader:
                 record, source, log, language=language, annotator=self.annotator
             )
         return doccano.annotated_example(record, source, log, language=language)
+
+
+def detected_tool(
+    records: Iterator[PlacedRecord], *, n_inspected: int
+) -> tuple[Format | None, Iterator[PlacedRecord]]:
+    """The tool that records are of, and all of them, including those that were inspected.
+
+    The first one decides whose content is that of one tool, or of our own JSON lines, only.
+    """
+    tool: Format | None = None
+    inspected: list[PlacedRecord] = []
+    for record in islice(records, n_inspected):
+        inspected.append(record)
+        tool = tool_of(record.content)
+        if tool is not None or not doccano.has_empty_entities(record.content):
+            break
+    return tool, chain(inspected, records)
 
 
 def tool_of(record: Mapping[str, Any]) -> Format | None:
