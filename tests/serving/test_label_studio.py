@@ -208,6 +208,30 @@ def test_an_annotation_that_cannot_be_learned_from_says_why(learning, folder):
     assert read_remembered(folder) == ()
 
 
+def test_an_annotation_teaches_the_field_that_the_project_labels(learning, folder):
+    content = {
+        "action": "ANNOTATION_CREATED",
+        "project": {"id": 2, "label_config": CONFIG},
+        "task": {"id": 17, "data": {"text": "https://example.org/77", "body": "rain saw lima"}},
+        "annotation": {"id": 5, "completed_by": 1, "result": []},
+    }
+    answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
+    assert answer.json["remembered"] == 1, answer.body
+    assert [item.sentence.words for item in read_remembered(folder)] == [("rain", "saw", "lima")]
+
+
+def test_an_annotation_of_a_task_without_the_labeled_field_says_so(learning, folder):
+    content = {
+        "action": "ANNOTATION_CREATED",
+        "project": {"id": 2, "label_config": CONFIG},
+        "task": {"id": 17, "data": {"text": "rain saw lima"}},
+        "annotation": {"id": 5, "completed_by": 1, "result": []},
+    }
+    answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
+    assert "task 17: expected the text in the field 'body', found 'text'" in answer.json["reason"]
+    assert read_remembered(folder) == ()
+
+
 def test_a_broken_list_of_deleted_annotations_says_why(learning):
     content = {"action": "ANNOTATIONS_DELETED", "project": {"id": 2}, "annotations": 5}
     answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
