@@ -1,14 +1,17 @@
 """The backend of Label Studio, with requests as its version 1.23 sends them."""
 
 import base64
+import http.client
 import json
 import logging
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from live_server import running
+from live_server import running, wait_until
 from metacross.model.remembered import read_remembered
+from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions
 from metacross.serving.served_model import ServedModel
 
@@ -133,6 +136,35 @@ def test_what_is_left_when_the_time_is_over_is_labeled_plain(names_folder):
     assert [result["model_version"].endswith("/plain") for result in results] == [True, True]
     assert results[0]["result"][0]["value"]["text"] == "ana"
     assert "meta" not in results[0]["result"][0]
+
+
+def test_tasks_of_a_client_that_left_are_dropped(held_served, held_model):
+    with running(held_served, ServerOptions()) as client, ThreadPoolExecutor(1) as threads:
+        held_model.hold()
+        first = threads.submit(client.post, "/v1/predict", {"texts": ["ana"]})
+        assert held_model.is_waiting.wait(60)
+        leaving = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+        body = json.dumps({"tasks": tasks(*["bob"] * 100), "label_config": CONFIG})
+        leaving.request("POST", "/label-studio/predict", body)
+        wait_until(lambda: client.app.state.desk.n_accepted == 33)  # the first group of tasks
+        leaving.close()
+        wait_until(lambda: b"metacross_queue_pieces 3.0" in client.get("/metrics").body)
+        held_model.released.set()
+        assert first.result(60).status == 200
+        assert client.post("/v1/predict", {"texts": ["eva"]}).status == 200
+        assert client.app.state.desk.n_accepted == 34
+    assert "bob" not in held_model.predicted
+
+
+def test_label_studio_has_its_own_time(held_served, held_model):
+    options = ServerOptions(limits=Limits(seconds=0.2), label_studio_seconds=60)
+    with running(held_served, options) as client, ThreadPoolExecutor(1) as threads:
+        held_model.hold()
+        answer = threads.submit(predict, client, "ana")
+        assert held_model.is_waiting.wait(60)
+        late = client.post("/v1/predict", {"texts": ["bob"]})  # takes those seconds
+        held_model.released.set()
+        assert (late.status, answer.result(60).status) == (504, 200)
 
 
 def test_a_webhook_without_learn_is_taken_and_does_nothing(names):

@@ -18,7 +18,7 @@ from metacross.adaptation.proposals import least_certain, proposal_of
 from metacross.errors import DataError
 from metacross.serving.batching_queue import Lane
 from metacross.serving.documents import Document, document_of_text
-from metacross.serving.json_body import limited_chunks, strict_json
+from metacross.serving.json_body import limited_body, read_in_time, strict_json
 from metacross.serving.label_studio_learning import learned_from
 from metacross.serving.labeling import LabelingDesk
 from metacross.serving.options import ServerOptions
@@ -77,7 +77,8 @@ async def predict(request: Request) -> Response:
         raise RequestProblem(422, "invalid_value", "expected a list of tasks", where="tasks")
     config = _config(content, state.desk.model)
     backend = _Backend(state.desk, state.options, state.served, config)
-    return JSONResponse({"results": await backend.results(tasks)})
+    results = await state.desk.answered_while_awaited(request, backend.results(tasks))
+    return JSONResponse({"results": results})
 
 
 @router.post("/webhook")
@@ -99,8 +100,8 @@ def version_name(served: ServedModel) -> str:
 async def _object(request: Request) -> dict[str, Any]:
     """The body, which may hold all tasks of a project."""
     limits = request.app.state.limits
-    chunks = [chunk async for chunk in limited_chunks(request, limits.max_stream_bytes, "tasks")]
-    content = strict_json(b"".join(chunks) or b"{}")
+    body = await read_in_time(limited_body(request, limits.max_stream_bytes, "tasks"), limits)
+    content = strict_json(body or b"{}")
     if not isinstance(content, dict):
         raise RequestProblem(422, "invalid_value", "expected a JSON object")
     return content
