@@ -5,6 +5,7 @@ import http.client
 import json
 import logging
 import shutil
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +15,7 @@ from metacross.model.remembered import read_remembered
 from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions
 from metacross.serving.served_model import ServedModel
+from metacross.text.annotation_formats.annotated_text import sentences_of_text
 
 TOKEN = "a-token-of-enough-letters"
 CONFIG = """<View>
@@ -216,6 +218,23 @@ def test_an_annotation_teaches_the_model_at_once(learning, folder):
     assert item.source == "Label Studio project 2, annotation 5: task 17"
     (result,) = predict(learning, text, **basic(TOKEN)).json["results"]
     assert "[rain PER] saw" in json.dumps(result["result"])
+
+
+def test_others_are_answered_while_an_annotated_text_is_split(learning, monkeypatch):
+    is_splitting, released = threading.Event(), threading.Event()
+
+    def held(*arguments):
+        is_splitting.set()
+        assert released.wait(10)
+        return sentences_of_text(*arguments)
+
+    monkeypatch.setattr("metacross.serving.label_studio_learning.sentences_of_text", held)
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(webhook, learning, "ANNOTATION_CREATED", "rain fell. " * 200)
+        assert is_splitting.wait(60)
+        assert learning.get("/healthz").status == 200
+        released.set()
+        assert answer.result(60).status == 201
 
 
 def test_a_changed_annotation_replaces_and_a_deleted_one_is_forgotten(learning, folder):

@@ -54,12 +54,20 @@ async def _learn(
     if not isinstance(task, dict) or not isinstance(annotation, dict):
         raise DataError("webhook: expected a task and an annotation; send the payload with them")
     mark = _mark(content, annotation.get("id"))
-    sentences = _sentences(task, annotation, content, desk, options)
+    sentences = await desk.prepared(
+        _n_characters(task), lambda: _sentences(task, annotation, content, desk, options)
+    )
     forgotten = await _forget(desk, [mark], keep=sentences)
     if sentences:
         origin = Origin(mark, 0, item=f"task {task.get('id')}")
         await changed_memory(desk, "remember", [replace(s, origin=origin) for s in sentences])
     return {"remembered": len(sentences), "forgotten": forgotten}
+
+
+def _n_characters(task: dict[str, Any]) -> int:
+    data = task.get("data")
+    texts = data.values() if isinstance(data, dict) else ()
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _sentences(
