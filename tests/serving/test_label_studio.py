@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import tiny
 from live_server import running, wait_until
 from metacross.model.remembered import read_remembered
 from metacross.serving.limits import Limits
@@ -101,6 +102,23 @@ def test_the_score_of_a_task_is_its_least_certain_word(names, names_folder):
     )
     (result,) = predict(names, text).json["results"]
     assert result["score"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_hints_are_the_same_whatever_the_project_calls_the_labels(names):
+    texts = [" ".join(sentence.words) for sentence in tiny.corpus(30, seed=8)]
+    own_names = CONFIG.replace('"Place" alias="LOC"', '"LOC"')
+    other_names = CONFIG.replace('"PER"', '"PER" alias="persona"').replace(
+        '"Place" alias="LOC"', '"LOC" alias="lugar"'
+    )
+    own = predict(names, *texts, config=own_names).json["results"]
+    other = predict(names, *texts, config=other_names).json["results"]
+    assert {region["value"]["labels"][0] for r in other for region in r["result"]} == {
+        "persona",
+        "lugar",
+    }
+    assert [region["meta"] for r in other for region in r["result"]] == [
+        region["meta"] for r in own for region in r["result"]
+    ]
 
 
 def test_labels_that_the_project_lacks_are_left_out(names):

@@ -26,7 +26,6 @@ from metacross.serving.problems import RequestProblem
 from metacross.serving.served_model import ServedModel
 from metacross.text.annotation_formats.label_config import LabelConfig, read_config
 from metacross.text.annotation_formats.label_studio import FROM_NAME, TO_NAME, region_records
-from metacross.text.sentence import Span
 
 PREFIX = "/label-studio"
 HEALTH_PATHS = (f"{PREFIX}/health", f"{PREFIX}/")
@@ -196,10 +195,11 @@ class _Backend:
     ) -> dict[str, Any]:
         regions: list[dict[str, Any]] = []
         for prediction, start in zip(predictions, document.starts, strict=True):
-            known = self._renamed(prediction)
+            known = self._known(prediction)
             proposal = proposal_of(known, model=version, show_source=not self.options.hide_source)
+            renamed = proposal.sentence.relabeled(self.config.labels)
             regions += region_records(
-                proposal,
+                replace(proposal, sentence=renamed),
                 from_name=self.config.from_name,
                 to_name=self.config.to_name,
                 offset=start,
@@ -211,10 +211,10 @@ class _Backend:
             "result": regions,
         }
 
-    def _renamed(self, prediction: SentencePrediction) -> SentencePrediction:
-        """The entities whose label the project has, in the words of the project."""
+    def _known(self, prediction: SentencePrediction) -> SentencePrediction:
+        """The entities whose label the project has, perhaps under another name."""
         kept = [
-            (Span(span.start, span.end, self.config.labels[span.label]), score)
+            (span, score)
             for span, score in zip(prediction.spans, prediction.scores, strict=True)
             if span.label in self.config.labels
         ]
