@@ -2,11 +2,12 @@
 
 import http.client
 import json
+import re
 import socket
 
 import pytest
 
-from live_server import running
+from live_server import running, wait_until
 from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions
 
@@ -420,17 +421,45 @@ def test_what_is_not_http_does_not_stop_the_server(small, content):
     assert small.get("/healthz").status == 200
 
 
-def test_a_body_that_never_comes_is_not_waited_for(served):
+SLOW = [
+    ("/v1/predict", "application/json"),
+    ("/v1/stream", "application/jsonl"),
+    ("/label-studio/predict", "application/json"),
+]
+
+
+def unfinished(path: str, content_type: str) -> bytes:
+    """A request whose body lacks 99 bytes."""
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: 100\r\n\r\n{{"
+    ).encode()
+
+
+@pytest.mark.parametrize(("path", "content_type"), SLOW)
+def test_a_body_that_never_comes_is_not_waited_for(served, path, content_type):
     with (
         running(served, ServerOptions(limits=Limits(seconds=0.2))) as client,
         socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection,
     ):
-        connection.sendall(
-            b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\n"
-            b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-        )
+        connection.sendall(unfinished(path, content_type))
         answer = connection.recv(4_096)
     assert b" 408 " in answer.partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(("path", "content_type"), SLOW)
+def test_a_client_that_leaves_while_it_sends_is_no_error(client, path, content_type):
+    n_before, n_errors = n_answered(client, path), n_answered(client, path, code="500")
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
+        connection.sendall(unfinished(path, content_type))
+    wait_until(lambda: n_answered(client, path) > n_before)
+    assert n_answered(client, path, code="500") == n_errors
+
+
+def n_answered(client, path: str, *, code: str = "[0-9]+") -> int:
+    metrics = client.get("/metrics").body.decode()
+    counts = re.findall(rf'requests_total{{code="{code}",path="{path}"}} (\d+)', metrics)
+    return sum(map(int, counts))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,22 @@
 """The backend of Label Studio, with requests as its version 1.23 sends them."""
 
 import base64
+import http.client
 import json
 import logging
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from live_server import running
+import tiny
+from live_server import running, wait_until
 from metacross.model.remembered import read_remembered
+from metacross.serving.limits import Limits
 from metacross.serving.options import ServerOptions
 from metacross.serving.served_model import ServedModel
+from metacross.text.annotation_formats.annotated_text import sentences_of_text
 
 TOKEN = "a-token-of-enough-letters"
 CONFIG = """<View>
@@ -98,6 +104,23 @@ def test_the_score_of_a_task_is_its_least_certain_word(names, names_folder):
     assert result["score"] == pytest.approx(expected, abs=1e-3)
 
 
+def test_hints_are_the_same_whatever_the_project_calls_the_labels(names):
+    texts = [" ".join(sentence.words) for sentence in tiny.corpus(30, seed=8)]
+    own_names = CONFIG.replace('"Place" alias="LOC"', '"LOC"')
+    other_names = CONFIG.replace('"PER"', '"PER" alias="persona"').replace(
+        '"Place" alias="LOC"', '"LOC" alias="lugar"'
+    )
+    own = predict(names, *texts, config=own_names).json["results"]
+    other = predict(names, *texts, config=other_names).json["results"]
+    assert {region["value"]["labels"][0] for r in other for region in r["result"]} == {
+        "persona",
+        "lugar",
+    }
+    assert [region["meta"] for r in other for region in r["result"]] == [
+        region["meta"] for r in own for region in r["result"]
+    ]
+
+
 def test_labels_that_the_project_lacks_are_left_out(names):
     config = CONFIG.replace('<Label value="Place" alias="LOC"/>', "")
     (result,) = predict(names, "ana went to rome", config=config).json["results"]
@@ -133,6 +156,35 @@ def test_what_is_left_when_the_time_is_over_is_labeled_plain(names_folder):
     assert [result["model_version"].endswith("/plain") for result in results] == [True, True]
     assert results[0]["result"][0]["value"]["text"] == "ana"
     assert "meta" not in results[0]["result"][0]
+
+
+def test_tasks_of_a_client_that_left_are_dropped(held_served, held_model):
+    with running(held_served, ServerOptions()) as client, ThreadPoolExecutor(1) as threads:
+        held_model.hold()
+        first = threads.submit(client.post, "/v1/predict", {"texts": ["ana"]})
+        assert held_model.is_waiting.wait(60)
+        leaving = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+        body = json.dumps({"tasks": tasks(*["bob"] * 100), "label_config": CONFIG})
+        leaving.request("POST", "/label-studio/predict", body)
+        wait_until(lambda: client.app.state.desk.n_accepted == 33)  # the first group of tasks
+        leaving.close()
+        wait_until(lambda: b"metacross_queue_pieces 3.0" in client.get("/metrics").body)
+        held_model.released.set()
+        assert first.result(60).status == 200
+        assert client.post("/v1/predict", {"texts": ["eva"]}).status == 200
+        assert client.app.state.desk.n_accepted == 34
+    assert "bob" not in held_model.predicted
+
+
+def test_label_studio_has_its_own_time(held_served, held_model):
+    options = ServerOptions(limits=Limits(seconds=0.2), label_studio_seconds=60)
+    with running(held_served, options) as client, ThreadPoolExecutor(1) as threads:
+        held_model.hold()
+        answer = threads.submit(predict, client, "ana")
+        assert held_model.is_waiting.wait(60)
+        late = client.post("/v1/predict", {"texts": ["bob"]})  # takes those seconds
+        held_model.released.set()
+        assert (late.status, answer.result(60).status) == (504, 200)
 
 
 def test_a_webhook_without_learn_is_taken_and_does_nothing(names):
@@ -186,6 +238,23 @@ def test_an_annotation_teaches_the_model_at_once(learning, folder):
     assert "[rain PER] saw" in json.dumps(result["result"])
 
 
+def test_others_are_answered_while_an_annotated_text_is_split(learning, monkeypatch):
+    is_splitting, released = threading.Event(), threading.Event()
+
+    def held(*arguments):
+        is_splitting.set()
+        assert released.wait(10)
+        return sentences_of_text(*arguments)
+
+    monkeypatch.setattr("metacross.serving.label_studio_learning.sentences_of_text", held)
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(webhook, learning, "ANNOTATION_CREATED", "rain fell. " * 200)
+        assert is_splitting.wait(60)
+        assert learning.get("/healthz").status == 200
+        released.set()
+        assert answer.result(60).status == 201
+
+
 def test_a_changed_annotation_replaces_and_a_deleted_one_is_forgotten(learning, folder):
     webhook(learning, "ANNOTATION_CREATED", "rain saw lima", (0, 4, "PER"))
     webhook(learning, "ANNOTATION_UPDATED", "rain saw lima", (9, 13, "LOC"))
@@ -205,6 +274,30 @@ def test_an_annotation_that_cannot_be_learned_from_says_why(learning, folder):
     assert "do not overlap" in answer.json["reason"]
     answer = webhook(learning, "ANNOTATION_CREATED", "rain", (0, 4, "PER"), was_cancelled=True)
     assert answer.json["remembered"] == 0
+    assert read_remembered(folder) == ()
+
+
+def test_an_annotation_teaches_the_field_that_the_project_labels(learning, folder):
+    content = {
+        "action": "ANNOTATION_CREATED",
+        "project": {"id": 2, "label_config": CONFIG},
+        "task": {"id": 17, "data": {"text": "https://example.org/77", "body": "rain saw lima"}},
+        "annotation": {"id": 5, "completed_by": 1, "result": []},
+    }
+    answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
+    assert answer.json["remembered"] == 1, answer.body
+    assert [item.sentence.words for item in read_remembered(folder)] == [("rain", "saw", "lima")]
+
+
+def test_an_annotation_of_a_task_without_the_labeled_field_says_so(learning, folder):
+    content = {
+        "action": "ANNOTATION_CREATED",
+        "project": {"id": 2, "label_config": CONFIG},
+        "task": {"id": 17, "data": {"text": "rain saw lima"}},
+        "annotation": {"id": 5, "completed_by": 1, "result": []},
+    }
+    answer = learning.post("/label-studio/webhook", content, **basic(TOKEN))
+    assert "task 17: expected the text in the field 'body', found 'text'" in answer.json["reason"]
     assert read_remembered(folder) == ()
 
 

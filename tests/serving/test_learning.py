@@ -1,6 +1,8 @@
 """``/v1/remember`` and ``/v1/forget``: a served model learns, if that was asked for."""
 
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,6 +13,7 @@ from metacross.errors import SettingsError
 from metacross.model.remembered import REMEMBERED, read_remembered
 from metacross.serving.options import ServerOptions, check_learning_is_guarded
 from metacross.serving.served_model import ServedModel
+from metacross.text.annotation_formats.annotated_text import sentences_of_text
 
 TOKEN = "a-token-of-enough-letters"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -126,8 +129,6 @@ def test_what_cannot_be_remembered_is_refused(learning, folder, content, message
 
 def test_other_clients_are_answered_while_it_learns(learning):
     """Remembering and predicting take turns in the one model thread."""
-    import threading
-
     statuses = []
 
     def teach(seed: int) -> None:
@@ -152,6 +153,26 @@ def test_other_clients_are_answered_while_it_learns(learning):
     for thread in threads:
         thread.join()
     assert statuses == [200] * 30
+    listed = [item.id for item in learning.app.state.desk.model.remembered]
+    learning.post("/v1/forget", {"ids": listed}, **BEARER)
+
+
+def test_other_clients_are_answered_while_a_long_text_is_split(learning, monkeypatch):
+    is_splitting, released = threading.Event(), threading.Event()
+
+    def held(*arguments):
+        is_splitting.set()
+        assert released.wait(10)
+        return sentences_of_text(*arguments)
+
+    monkeypatch.setattr("metacross.serving.learning.sentences_of_text", held)
+    content = {"texts": [{"text": "rain fell. " * 200, "entities": []}]}
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(learning.post, "/v1/remember", content, **BEARER)
+        assert is_splitting.wait(60)
+        assert learning.get("/healthz").status == 200
+        released.set()
+        assert answer.result(60).status == 200
     listed = [item.id for item in learning.app.state.desk.model.remembered]
     learning.post("/v1/forget", {"ids": listed}, **BEARER)
 

@@ -154,6 +154,16 @@ def test_a_pipeline_as_bytes_works_without_the_original(names_folder, tmp_path, 
     assert_same(entities(spacy.load(tmp_path / "pipeline").pipe(TEXTS)), expected)
 
 
+def test_a_pipeline_from_bytes_whose_source_stays_in_files_can_be_saved(nlp, tmp_path, expected):
+    loaded = spacy.blank("en")
+    loaded.add_pipe("metacross", config={"settings": {"run": {"mmap_above": 0}}})
+    loaded.from_bytes(nlp.to_bytes())
+    loaded.to_disk(tmp_path)
+    assert_same(entities(spacy.load(tmp_path).pipe(TEXTS)), expected)
+    component = pickle.loads(pickle.dumps(loaded.get_pipe("metacross")))
+    assert_same(entities(component(nlp.make_doc(text)) for text in TEXTS), expected)
+
+
 def test_bytes_that_are_no_model_are_refused(nlp):
     with pytest.raises(ModelError):
         nlp.get_pipe("metacross").from_bytes(spacy.util.to_bytes({"a": lambda: b"b"}, ()))

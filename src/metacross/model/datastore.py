@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +95,7 @@ def write_datastore(datastore: Datastore, folder: Path) -> None:
 
 def _write_source(source: Corpus, path: Path) -> None:
     if isinstance(source.sentences, StoredSentences):
-        shutil.copyfile(source.sentences.path, path)
+        source.sentences.copy_to(path)
     else:
         write_corpus(source, path)
 

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 import metacross
@@ -125,8 +126,10 @@ def _add_problems(app: FastAPI) -> None:
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         return validation_problem(error.errors(), _REQUESTS.get(request.url.path)).response()
 
+    @app.exception_handler(ClientDisconnect)  # while it sent the body
     @app.exception_handler(ClientLeft)
-    async def client_left(_request: Request, _error: ClientLeft) -> Response:
+    async def client_left(request: Request, _error: Exception) -> Response:
+        request.app.state.metrics.dropped()
         return Response(status_code=_CLIENT_LEFT)
 
     @app.exception_handler(Exception)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -14,6 +14,7 @@ from metacross.serving.limits import Limits
 from metacross.serving.problems import RequestProblem, too_large
 
 _DISCARDED = 32  # times the limit: what is read and thrown away, so that the client can read a 413
+_T = TypeVar("_T")
 
 
 class JsonRequest(Request):
@@ -23,23 +24,30 @@ class JsonRequest(Request):
         """The whole body, if it is not too long and arrives in time."""
         if not hasattr(self, "_body"):
             limits: Limits = self.app.state.limits
-            try:
-                self._body = await asyncio.wait_for(self._limited_body(limits), limits.seconds)
-            except (TimeoutError, asyncio.TimeoutError):
-                raise RequestProblem(
-                    408,
-                    "slow_request",
-                    f"expected the whole body within {limits.seconds:g} seconds; send it faster",
-                ) from None
+            reading = limited_body(self, limits.max_bytes, "texts")
+            self._body = await read_in_time(reading, limits)
         return self._body
-
-    async def _limited_body(self, limits: Limits) -> bytes:
-        chunks = [chunk async for chunk in limited_chunks(self, limits.max_bytes, "texts")]
-        return b"".join(chunks)
 
     async def json(self) -> Any:  # noqa: ANN401 - JSON
         """The body as JSON."""
         return strict_json(await self.body())
+
+
+async def read_in_time(reading: Coroutine[Any, Any, _T], limits: Limits) -> _T:
+    """The body that ``reading`` gives, if all of it arrives in time."""
+    try:
+        return await asyncio.wait_for(reading, limits.seconds)
+    except (TimeoutError, asyncio.TimeoutError):
+        raise RequestProblem(
+            408,
+            "slow_request",
+            f"expected the whole body within {limits.seconds:g} seconds; send it faster",
+        ) from None
+
+
+async def limited_body(request: Request, max_bytes: int, what: str) -> bytes:
+    """The whole body, if it is not too long."""
+    return b"".join([chunk async for chunk in limited_chunks(request, max_bytes, what)])
 
 
 async def limited_chunks(request: Request, max_bytes: int, what: str) -> AsyncIterator[bytes]:

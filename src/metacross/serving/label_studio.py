@@ -18,7 +18,7 @@ from metacross.adaptation.proposals import least_certain, proposal_of
 from metacross.errors import DataError
 from metacross.serving.batching_queue import Lane
 from metacross.serving.documents import Document, document_of_text
-from metacross.serving.json_body import limited_chunks, strict_json
+from metacross.serving.json_body import limited_body, read_in_time, strict_json
 from metacross.serving.label_studio_learning import learned_from
 from metacross.serving.labeling import LabelingDesk
 from metacross.serving.options import ServerOptions
@@ -26,7 +26,6 @@ from metacross.serving.problems import RequestProblem
 from metacross.serving.served_model import ServedModel
 from metacross.text.annotation_formats.label_config import LabelConfig, read_config
 from metacross.text.annotation_formats.label_studio import FROM_NAME, TO_NAME, region_records
-from metacross.text.sentence import Span
 
 PREFIX = "/label-studio"
 HEALTH_PATHS = (f"{PREFIX}/health", f"{PREFIX}/")
@@ -77,7 +76,8 @@ async def predict(request: Request) -> Response:
         raise RequestProblem(422, "invalid_value", "expected a list of tasks", where="tasks")
     config = _config(content, state.desk.model)
     backend = _Backend(state.desk, state.options, state.served, config)
-    return JSONResponse({"results": await backend.results(tasks)})
+    results = await state.desk.answered_while_awaited(request, backend.results(tasks))
+    return JSONResponse({"results": results})
 
 
 @router.post("/webhook")
@@ -99,8 +99,8 @@ def version_name(served: ServedModel) -> str:
 async def _object(request: Request) -> dict[str, Any]:
     """The body, which may hold all tasks of a project."""
     limits = request.app.state.limits
-    chunks = [chunk async for chunk in limited_chunks(request, limits.max_stream_bytes, "tasks")]
-    content = strict_json(b"".join(chunks) or b"{}")
+    body = await read_in_time(limited_body(request, limits.max_stream_bytes, "tasks"), limits)
+    content = strict_json(body or b"{}")
     if not isinstance(content, dict):
         raise RequestProblem(422, "invalid_value", "expected a JSON object")
     return content
@@ -195,10 +195,11 @@ class _Backend:
     ) -> dict[str, Any]:
         regions: list[dict[str, Any]] = []
         for prediction, start in zip(predictions, document.starts, strict=True):
-            known = self._renamed(prediction)
+            known = self._known(prediction)
             proposal = proposal_of(known, model=version, show_source=not self.options.hide_source)
+            renamed = proposal.sentence.relabeled(self.config.labels)
             regions += region_records(
-                proposal,
+                replace(proposal, sentence=renamed),
                 from_name=self.config.from_name,
                 to_name=self.config.to_name,
                 offset=start,
@@ -210,10 +211,10 @@ class _Backend:
             "result": regions,
         }
 
-    def _renamed(self, prediction: SentencePrediction) -> SentencePrediction:
-        """The entities whose label the project has, in the words of the project."""
+    def _known(self, prediction: SentencePrediction) -> SentencePrediction:
+        """The entities whose label the project has, perhaps under another name."""
         kept = [
-            (Span(span.start, span.end, self.config.labels[span.label]), score)
+            (span, score)
             for span, score in zip(prediction.spans, prediction.scores, strict=True)
             if span.label in self.config.labels
         ]

@@ -14,7 +14,7 @@ from metacross.serving.options import ServerOptions
 from metacross.serving.problems import RequestProblem
 from metacross.text.annotation_formats.annotated_text import sentences_of_text
 from metacross.text.annotation_formats.json_records import PlacedRecord, list_of_objects
-from metacross.text.annotation_formats.label_config import read_config
+from metacross.text.annotation_formats.label_config import LabelConfig, read_config
 from metacross.text.annotation_formats.label_studio import annotated_task
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Origin, Sentence
@@ -54,12 +54,20 @@ async def _learn(
     if not isinstance(task, dict) or not isinstance(annotation, dict):
         raise DataError("webhook: expected a task and an annotation; send the payload with them")
     mark = _mark(content, annotation.get("id"))
-    sentences = _sentences(task, annotation, content, desk, options)
+    sentences = await desk.prepared(
+        _n_characters(task), lambda: _sentences(task, annotation, content, desk, options)
+    )
     forgotten = await _forget(desk, [mark], keep=sentences)
     if sentences:
         origin = Origin(mark, 0, item=f"task {task.get('id')}")
         await changed_memory(desk, "remember", [replace(s, origin=origin) for s in sentences])
     return {"remembered": len(sentences), "forgotten": forgotten}
+
+
+def _n_characters(task: dict[str, Any]) -> int:
+    data = task.get("data")
+    texts = data.values() if isinstance(data, dict) else ()
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _sentences(
@@ -70,27 +78,37 @@ def _sentences(
     options: ServerOptions,
 ) -> list[Sentence]:
     record = PlacedRecord({**task, "annotations": [annotation]}, 0, 1)
+    config = _config(content)
     annotated = annotated_task(
-        record, "Label Studio", ReadingLog(), language=options.language, annotator=None
+        record,
+        "Label Studio",
+        ReadingLog(),
+        language=options.language,
+        annotator=None,
+        field=None if config is None else config.field,
     )
     if annotated is None or annotated.entities is None:  # skipped by the annotator
         return []
     sentences = sentences_of_text(annotated, ReadingLog())
-    names = _model_names(content, desk)
-    sentences = [sentence.relabeled(names) for sentence in sentences]
+    if config is not None:
+        names = _model_names(config, desk)
+        sentences = [sentence.relabeled(names) for sentence in sentences]
     check_teachable(
         desk.model, (span.label for s in sentences for span in s.spans or ()), "annotation"
     )
     return sentences
 
 
-def _model_names(content: Mapping[str, Any], desk: LabelingDesk) -> dict[str, str | None]:
-    """The label of the model for each label of the project that has another name there."""
+def _config(content: Mapping[str, Any]) -> LabelConfig | None:
+    """The configuration of the project; None if the webhook was sent without it."""
     project = content.get("project")
     xml = project.get("label_config") if isinstance(project, dict) else None
-    if not isinstance(xml, str):
-        return {}
-    labels = read_config(xml).labels
+    return read_config(xml) if isinstance(xml, str) else None
+
+
+def _model_names(config: LabelConfig, desk: LabelingDesk) -> dict[str, str | None]:
+    """The label of the model for each label of the project that has another name there."""
+    labels = config.labels
     return {labels[name]: name for name in desk.model.labels if name in labels}
 
 

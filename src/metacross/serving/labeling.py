@@ -39,7 +39,6 @@ class LabelingDesk:
         self, load: Callable[[], NerModel], limits: Limits, metrics: ServerMetrics
     ) -> None:
         self._limits = limits
-        self._metrics = metrics
         self._queue = BatchingQueue(max_pieces=limits.queue_pieces)
         self._ended = asyncio.Event()
         self._stopping = False
@@ -178,18 +177,31 @@ class LabelingDesk:
             ClientLeft: Nobody waits for the answer.
             RequestProblem: There is none in time.
         """
+        return await self._answered(request, work, self._limits.seconds)
+
+    async def answered_while_awaited(self, request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result of work that looks at the time itself; dropped if the client leaves.
+
+        Raises:
+            ClientLeft: Nobody waits for the answer.
+        """
+        return await self._answered(request, work, None)
+
+    async def _answered(
+        self, request: Request, work: Coroutine[Any, Any, _T], seconds: float | None
+    ) -> _T:
+        """The result of work for a request; ``seconds`` is None if it may take any time."""
         working = asyncio.ensure_future(work)
         leaving = asyncio.ensure_future(_client_leaves(request))
         try:
             await asyncio.wait(
                 {working, leaving},
-                timeout=self._limits.seconds,
+                timeout=seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if working.done():
                 return _result(working)
             if leaving.done():
-                self._metrics.dropped()
                 raise ClientLeft
             raise problems.out_of_time(self._limits.seconds)
         finally:

@@ -109,9 +109,8 @@ async def remember(request: Request, body: RememberRequest) -> Response:
     state = request.app.state
     check_learning(state.options)
     model: NerModel = state.desk.model
-    sentences = _sentences(body, state.options, model)
     results = await state.desk.answered_in_time(
-        request, changed_memory(state.desk, "remember", sentences)
+        request, _remembered(body, state.options, state.desk)
     )
     return JSONResponse(
         {
@@ -142,11 +141,28 @@ async def forget(request: Request, body: ForgetRequest) -> Response:
     )
 
 
+async def _remembered(
+    body: RememberRequest, options: ServerOptions, desk: LabelingDesk
+) -> list[Any]:
+    n_characters = sum(
+        len(item.text or "") + sum(len(word) + 1 for word in item.words or ())
+        for item in body.texts
+    )
+    checked_characters(n_characters, options.limits, "texts")
+    check_teachable(
+        desk.model, (entity.label for item in body.texts for entity in item.entities), "texts"
+    )
+    sentences = await desk.prepared(n_characters, lambda: _sentences(body, options))
+    return await changed_memory(desk, "remember", sentences)
+
+
 async def changed_memory(
     desk: LabelingDesk, lane: Lane, sentences: Sequence[Sentence]
 ) -> list[Any]:
     """Remember or forget sentences in the model thread, between its batches."""
-    document = document_of_sentences(sentences, desk.model.tagger.window_cutter)
+    cutter = desk.model.tagger.window_cutter
+    n_characters = sum(len(word) + 1 for sentence in sentences for word in sentence.words)
+    document = await desk.prepared(n_characters, lambda: document_of_sentences(sentences, cutter))
     try:
         (results,) = await desk.labeled([document], [lane])
     except ModelError:  # the model thread has logged it; it names a folder of this machine
@@ -186,15 +202,7 @@ def check_teachable(model: NerModel, labels: Iterable[str], where: str) -> None:
         )
 
 
-def _sentences(body: RememberRequest, options: ServerOptions, model: NerModel) -> list[Sentence]:
-    n_characters = sum(
-        len(item.text or "") + sum(len(word) + 1 for word in item.words or ())
-        for item in body.texts
-    )
-    checked_characters(n_characters, options.limits, "texts")
-    check_teachable(
-        model, (entity.label for item in body.texts for entity in item.entities), "texts"
-    )
+def _sentences(body: RememberRequest, options: ServerOptions) -> list[Sentence]:
     sentences: list[Sentence] = []
     for number, item in enumerate(body.texts):
         where = f"texts.{number}"

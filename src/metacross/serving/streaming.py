@@ -11,7 +11,7 @@ from typing import IO, Any
 from fastapi import Request
 from pydantic import ValidationError
 
-from metacross.serving.json_body import limited_chunks, strict_json
+from metacross.serving.json_body import limited_chunks, read_in_time, strict_json
 from metacross.serving.limits import Limits
 from metacross.serving.predicting import Predictor, encoded_json
 from metacross.serving.problems import (
@@ -32,6 +32,10 @@ async def spooled_body(request: Request, limits: Limits) -> IO[bytes]:
     """The whole body. It is read before the first answer, because many clients read nothing until
     they have sent everything.
     """
+    return await read_in_time(_spooled(request, limits), limits)
+
+
+async def _spooled(request: Request, limits: Limits) -> IO[bytes]:
     spool = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by its reader
     try:
         async for chunk in limited_chunks(request, limits.max_stream_bytes, "lines"):

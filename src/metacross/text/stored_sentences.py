@@ -90,9 +90,18 @@ class StoredSentences(CountedSentences):
     def digest(self) -> str:
         """The SHA-256 of the file."""
         digest = hashlib.sha256()
-        for start in range(0, self._file.size, _BLOCK):
-            digest.update(self._file.read(start, min(start + _BLOCK, self._file.size)))
+        for block in self._blocks():
+            digest.update(block)
         return digest.hexdigest()
+
+    def copy_to(self, path: Path) -> None:
+        """Write the file anew; its own may be deleted by now."""
+        with path.open("wb") as file:
+            file.writelines(self._blocks())
+
+    def _blocks(self) -> Iterator[bytes]:
+        for start in range(0, self._file.size, _BLOCK):
+            yield self._file.read(start, min(start + _BLOCK, self._file.size))
 
     def _decoded(self, position: int) -> Sentence:
         start, end = int(self._starts[position]), int(self._starts[position + 1])

@@ -49,15 +49,19 @@ def annotated_task(
     *,
     language: str | None,
     annotator: str | None,
+    field: str | None = None,
 ) -> AnnotatedText | None:
-    """The text of a task with the annotation to read; None if it is left out."""
+    """The text of a task with the annotation to read; None if it is left out.
+
+    ``field`` is the field of the task that has the text; None: it is found out.
+    """
     task = record.content
     name = f"task {task['id']}" if "id" in task else f"task no. {record.number}"
     origin = Origin(source, record.line, item=name)
     flat = not isinstance(task.get("data"), dict)
     data: JsonObject = task if flat else task["data"]
     regions = _min_regions(task, str(origin)) if flat else _regions(task, origin, log, annotator)
-    text = _text(data, regions, str(origin))
+    text = _text(data, field, regions, str(origin))
     entities: tuple[CharacterEntity, ...] | None = None
     if regions:
         offsets = TextOffsets(text)
@@ -137,22 +141,23 @@ def _min_regions(task: JsonObject, place: str) -> _Regions:
     return [(_person(task.get("annotator")), values)]
 
 
-def _text(data: JsonObject, regions: _Regions, place: str) -> str:
-    """The annotated text: ``text``, or the one field in which the regions lie."""
+def _text(data: JsonObject, field: str | None, regions: _Regions, place: str) -> str:
+    """The annotated text; without a ``field``: ``text``, or the one in which the regions lie."""
     texts = {
         key: value
         for key, value in data.items()
         if isinstance(value, str) and key not in (KEY, LANGUAGE)
     }
-    if TO_NAME in texts:
-        return texts[TO_NAME]
+    expected = field or TO_NAME
+    if expected in texts:
+        return texts[expected]
     values = [value for _, found in regions for value, _ in found]
     if len(texts) > 1 and values:
         fitting = {key: text for key, text in texts.items() if _fits(text, values)}
         texts = fitting or texts
-    if len(texts) != 1:
+    if field is not None or len(texts) != 1:
         raise DataError(
-            f"{place}: expected the text in the field 'text', found "
+            f"{place}: expected the text in the field {expected!r}, found "
             f"{', '.join(map(repr, texts)) or 'no text'}"
         )
     return next(iter(texts.values()))
