@@ -11,6 +11,11 @@ from metacross.errors import DataError, SettingsError
 NumberedLine: TypeAlias = tuple[int, str]
 
 MAX_LINE_BYTES = 4_000_000  # a longer line means that the file is not a corpus
+OTHER_ENCODING = (
+    "if the file has another encoding, name it where there is --encoding, or convert it to UTF-8: "
+    "iconv -f latin1 -t utf-8 FILE"
+)
+"""What to do about a file that is not in the expected encoding."""
 
 
 class LineStream(Protocol):
@@ -61,7 +66,7 @@ def decoded(content: bytes, source: str, encoding: str) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{source}: expected {encoding}, found byte 0x{content[error.start]:02x} at byte "
-            f"{error.start + 1}; if the file has another encoding, name it: --encoding latin-1"
+            f"{error.start + 1}; {OTHER_ENCODING}"
         ) from None
 
 
@@ -103,5 +108,5 @@ def _decoded(raw_line: bytes, place: str, encoding: str) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{place}: expected {encoding}, found byte 0x{raw_line[error.start]:02x} at byte "
-            f"{error.start + 1}; if the file has another encoding, name it: --encoding latin-1"
+            f"{error.start + 1}; {OTHER_ENCODING}"
         ) from None

@@ -24,6 +24,7 @@ from metacross.text.annotation_formats.annotated_text import (
 from metacross.text.annotation_formats.offset_units import UNITS, TextOffsets
 from metacross.text.annotation_formats.proposal import Item, sentence_of
 from metacross.text.annotation_formats.stored_words import words_from_json
+from metacross.text.lines import OTHER_ENCODING
 from metacross.text.reading_log import ReadingLog
 from metacross.text.sentence import Origin, Sentence
 
@@ -86,8 +87,7 @@ def _read(path: Path, encoding: str) -> str:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: expected {encoding}, found another byte at {error.start}; if the file has "
-            "another encoding, name it: --encoding latin-1"
+            f"{path}: expected {encoding}, found another byte at {error.start}; {OTHER_ENCODING}"
         ) from None
     return content.removeprefix("\ufeff") if path.suffix == ANNOTATIONS else content
 
