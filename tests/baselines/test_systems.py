@@ -507,3 +507,16 @@ def test_words_of_both_languages_are_read_as_the_targets(files, encoders, tmp_pa
     assert row @ source["once"] / np.linalg.norm(source["once"]) < 0.9
     saved = metacross.load(tmp_path / "ni").models[1].word_tagger
     assert saved.vocabulary.words == tagger.vocabulary.words
+
+
+def test_after_an_error_a_folder_of_the_user_is_as_it_was(files, encoders, tmp_path):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("no tab\n")
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for names in ([], ["notes.txt"]):
+        for name in names:
+            (folder / name).write_text("hi")
+        with pytest.raises(DataError, match=r"bad.tsv:1: expected"):
+            trained("mayhew", {"lexicon": str(bad)}, encoders, output=folder)
+        assert [path.name for path in folder.iterdir()] == names

@@ -196,3 +196,10 @@ def test_check_with_a_model_lists_doubtful_labels(run, write, trained_folder):
     assert doubtful
     assert doubtful[0]["place"].startswith(str(path))
     assert "the model finds" in doubtful[0]["message"]
+
+
+def test_files_that_cannot_be_read_are_in_the_json_too(run, write):
+    outcome = run("check", write("x.conll", GOLD), "nowhere.conll", "--json")
+    assert outcome.code == 1
+    (error,) = json.loads(outcome.out)["errors"]
+    assert error.startswith("nowhere.conll: cannot be read")

@@ -118,3 +118,17 @@ def test_a_corpus_that_nobody_labeled_is_converted_to_words(run, write, tmp_path
     source, target = write("x.txt", "Ana ran.\n"), tmp_path / "y.conll"
     assert run("convert", source, target, "--lossy").code == 0
     assert target.read_text() == "Ana\nran\n.\n\n"
+
+
+def test_convert_writes_no_file_that_is_called_a_hyphen(run, write):
+    outcome = run("convert", write("x.conll", TEXT), "-")
+    assert outcome.code == 1
+    assert outcome.err == "metacross: OUT: expected a file, found '-'\n"
+
+
+def test_convert_says_which_encodings_have_to_be_converted_first(run, write, tmp_path):
+    source = write("x.conll", TEXT.encode("utf-16"))
+    for encoding, says in (("utf-16", "iconv -f utf-16 -t utf-8 FILE"), ("hex", "found 'hex'")):
+        outcome = run("convert", source, tmp_path / "y.conll", "--encoding", encoding)
+        assert outcome.code == 1
+        assert says in outcome.err

@@ -122,3 +122,8 @@ def test_a_user_error_is_one_line(run, tmp_path, arguments, message):
     assert outcome.code == 1
     assert message in outcome.err
     assert len(outcome.err.strip().splitlines()) == 1
+
+
+def test_an_unknown_study_is_told_all_there_are(run):
+    outcome = run("experiment", "nowhere")
+    assert "a study of active, baselines," in outcome.err

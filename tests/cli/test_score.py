@@ -48,3 +48,11 @@ def test_score_rejects_files_with_different_sentences(run, write):
     assert outcome.code == 1
     assert "other.conll:6: sentence 2 differs from" in outcome.err
     assert "expected word 3 to be 'habló', found 'calló'" in outcome.err
+
+
+def test_wrong_options_of_score_are_refused(run, write):
+    gold = write("gold.conll", GOLD)
+    both = run("score", gold, gold, "--conlleval", "--json")
+    assert both.code == 1
+    assert both.err == "metacross: expected --conlleval or --json, found both\n"
+    assert run("score", gold, gold, "--seed", "-1").code == 2

@@ -137,15 +137,23 @@ BROKEN = {
         ],
         "a pickle",
     ),
-    "cut weights": (lambda f: cut(f / "model.safetensors"), "cannot be opened"),
+    "cut weights": (lambda f: cut(f / "model.safetensors"), "the weights cannot be read"),
     "weights with a hole": (lambda f: drop_weight(f / "model.safetensors"), "1 missing"),
-    "label count": (lambda f: fewer_labels(f / "model.safetensors"), "cannot be opened"),
+    "label count": (lambda f: fewer_labels(f / "model.safetensors"), "the weights cannot be read"),
     "no config": (lambda f: (f / "config.json").unlink(), "expected config.json"),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "expected tokenizer.json"),
     "no recipe": (lambda f: (f / "recipe.yaml").unlink(), "recipe.yaml: cannot be read"),
     "bad recipe": (
         lambda f: (f / "recipe.yaml").write_text("meta: {stps: 1}"),
         "did you mean",
+    ),
+    "recipe of something else": (
+        lambda f: (f / "recipe.yaml").write_text("foo: {}"),
+        "recipe.yaml: unknown setting foo",
+    ),
+    "no source": (
+        lambda f: (f / "source.jsonl").unlink(),
+        "expected source.jsonl, because the model adapts, found none",
     ),
     "no vectors": (
         lambda f: (f / "source_vectors.safetensors").unlink(),

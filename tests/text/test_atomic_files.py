@@ -1,5 +1,7 @@
 """A file is written completely or not at all."""
 
+import os
+
 import pytest
 
 from metacross.text.atomic_files import atomic_path
@@ -53,3 +55,25 @@ def test_a_block_that_writes_nothing_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "x.txt"):
         pass
     assert names_in(tmp_path) == []
+
+
+def test_of_a_link_the_file_that_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    link = tmp_path / "link.txt"
+    link.symlink_to("real.txt")
+    with atomic_path(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+    assert names_in(tmp_path) == ["link.txt", "real.txt"]
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_path(pipe) as temporary:
+        temporary.write_text("new")
+    assert os.read(reading, 10) == b"new"
+    os.close(reading)
+    assert pipe.is_fifo()

@@ -19,7 +19,8 @@ HEAD = """# Commands
 This page is made from the program by `make docs`. `metacross COMMAND --help` prints the same.
 
 Data goes to standard output. Progress and notes go to standard error. The exit code is 0, or 1 if
-the input is wrong, or 2 if the command line is wrong. `NO_COLOR=1` turns colors off.
+the input or a setting is wrong, or 2 if the command line cannot be parsed. `NO_COLOR=1` turns
+colors off.
 """
 
 

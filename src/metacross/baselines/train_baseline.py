@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,9 @@ def _language(source: Corpus, settings: Settings) -> str | None:
 
 def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) -> NerModel:
     folder = shop.folder
+    is_new = not folder.exists()
     check_writable(folder)
+    files_before = {path.name for path in folder.iterdir()}
     record = read_record(folder) or {**ingredients, "seconds": 0.0}
     for key, value in ingredients.items():
         if record.get(key) != value:
@@ -155,9 +157,10 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
         record["seconds"] = round(record["seconds"] + own_seconds, 3)
         record["shared_seconds"] = record.get("shared_seconds", {}) | shared.seconds
         _write_record(folder / RECORD, record)
-        if [path.name for path in folder.iterdir()] == [RECORD]:  # nothing was trained yet
+        files = {path.name for path in folder.iterdir()}
+        if {RECORD} in (files, files - files_before):  # nothing was trained yet
             (folder / RECORD).unlink()
-            with suppress(OSError):  # such as the working directory
+            if is_new:
                 folder.rmdir()
 
 

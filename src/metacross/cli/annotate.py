@@ -58,9 +58,7 @@ def annotate_command(
     model: ModelArgument,
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="IN...", help="Files or folders: text, JSON lines, CoNLL or Parquet."
-        ),
+        typer.Argument(metavar="IN", help="Files or folders: text, JSON lines, CoNLL or Parquet."),
     ],
     output: Annotated[Path, typer.Option(help="Folder for the parts, the manifest and receipts.")],
     to: Annotated[BulkOutput, typer.Option("--to", help="Format of the parts.")] = BulkOutput.JSONL,

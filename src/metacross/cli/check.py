@@ -87,7 +87,7 @@ def check_command(
     findings.sort(key=lambda finding: [*Level].index(finding.level))
     if as_json:
         languages = {"languages": language_reports_json(reports, str(model))} if reports else {}
-        shown = {"findings": findings_json(findings)}
+        shown = {"findings": findings_json(findings), "errors": [str(error) for error in errors]}
         output.show_json(_check_json(summaries, corpus_overlaps) | shown | languages)
     else:
         for summary in summaries:

@@ -15,6 +15,7 @@ from metacross.cli.options import (
     show_unlabeled,
     with_read_options,
 )
+from metacross.errors import SettingsError
 from metacross.text.annotation_formats.label_config import config_xml
 from metacross.text.formats import WritableFormat, written_format
 from metacross.text.sentence import Corpus
@@ -44,6 +45,8 @@ def convert_command(
     Annotations that were left out, and why, are printed to standard error. CoNLL cannot mix
     sentences with and without labels: --lossy leaves out those without.
     """
+    if str(target) == "-":
+        raise SettingsError("OUT: expected a file, found '-'")
     corpus = reader.read(source, language=language)
     format_ = to or written_format(target)
     if reader.options.lossy and format_ is WritableFormat.CONLL:

@@ -16,7 +16,7 @@ def forget_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Ids, as metacross remember MODEL lists them."),
+        typer.Argument(metavar="ID", help="Ids, as metacross remember MODEL lists them."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Forget all of them.")] = False,
     as_json: JsonOption = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,8 +33,10 @@ from metacross.cli.serve import serve_command
 from metacross.cli.torchrun import check_shared, one_voice, reports_errors
 from metacross.cli.train import train_command
 from metacross.cli.translate import translate_command
-from metacross.errors import MetacrossError
+from metacross.errors import DataError, MetacrossError
 from metacross.text.word_grouping import MissingSegmenterWarning
+
+_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     name="metacross",
@@ -92,8 +95,18 @@ def run_app(app: typer.Typer, arguments: Sequence[str] | None) -> None:
     """Run a command line; an error that the user can fix ends in one line and exit code 1."""
     try:
         with one_voice(), output.warnings_as_notes(MissingSegmenterWarning):
-            app(args=None if arguments is None else list(arguments))
+            try:
+                app(args=None if arguments is None else list(arguments))
+            finally:
+                sys.stdout.flush()
     except MetacrossError as error:
         if reports_errors():
             output.show_error(error)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS:
+            raise
+        output.abandon()
+        if error.errno != errno.EPIPE:
+            output.show_error(DataError(f"the output cannot be written: {error.strerror}"))
         sys.exit(1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
@@ -46,6 +48,12 @@ def show_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can repr
 def show_note(text: str) -> None:
     """Print a note to stderr."""
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True, style="dim")
+
+
+def abandon() -> None:
+    """Give up the standard output: what is left of it is thrown away when the program ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ def score_command(
     as_conlleval: Annotated[
         bool, typer.Option("--conlleval", help="Print in the format of the conlleval script.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of the significance test.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the significance test.")] = 0,
     shuffles: Annotated[
         int, typer.Option(min=100, help="Shuffles of the significance test.")
     ] = 10_000,
@@ -50,6 +50,8 @@ def score_command(
     """
     if against == predicted:
         raise SettingsError(f"--against: expected another file than PREDICTED, found {against!r}")
+    if as_conlleval and as_json:
+        raise SettingsError("expected --conlleval or --json, found both")
     gold_corpus = reader.read(gold)
     predictions = [reader.read(name) for name in (predicted, against) if name is not None]
     if as_conlleval:

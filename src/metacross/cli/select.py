@@ -47,7 +47,7 @@ def select_command(
         list[str] | None,
         typer.Option(help="Corpus that is labeled already; not chosen again. Repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of random choices.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,
     language: LanguageOption = None,
     reader: CorpusReader,
     device: DeviceOption = "auto",
@@ -70,7 +70,9 @@ def select_command(
     with counting(Path(pool).name, len(corpus)) as count:
         chosen = select(ner_model, corpus, n=n, by=by, labeled=known, seed=seed, progress=count)
     _write(chosen, to, output, model_name(model))
-    if len(chosen) < n:
+    if len(chosen) == len(corpus) < n:
+        console.show_note(f"{pool}: chose all {len(chosen):,} sentences; there are no more")
+    elif len(chosen) < n:
         console.show_note(
             f"{pool}: chose {len(chosen):,} sentences; the others are labeled or near-copies"
         )

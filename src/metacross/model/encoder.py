@@ -280,7 +280,7 @@ def _load(
             )
             return network, set(info["missing_keys"])
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as problem:
-        raise ModelError(f"{name}: cannot be opened: {first_line(problem)}") from problem
+        raise ModelError(f"{name}: the weights cannot be read: {first_line(problem)}") from problem
 
 
 def _check_complete(missing: set[str], new_parts: str, name: str) -> None:

@@ -132,9 +132,13 @@ def load_model(
     if datastore is not None and settings.encoder.words != saved.encoder.words:
         _check_same_words(datastore.source, saved, tagger, folder)
         _check_same_words((r.sentence for r in datastore.remembered), saved, tagger, folder)
-    adapts = bool(mark["adapts"]) and datastore is not None
+    if mark["adapts"] and datastore is None:
+        raise ModelError(
+            f"{folder}: expected {SOURCE}, because the model adapts, found none; copy the model "
+            "again"
+        )
     facts = facts_from_json(mark.get("training"))
-    return ModelParts(tagger, settings, datastore, adapts, facts)
+    return ModelParts(tagger, settings, datastore, bool(mark["adapts"]), facts)
 
 
 def _check_same_words(

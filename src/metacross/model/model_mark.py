@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from metacross.errors import ModelError
+from metacross.errors import ModelError, SettingsError
 from metacross.model.baseline_record import baseline_facts
 from metacross.model.datastore import SENTENCE_ENCODER, SOURCE
 from metacross.model.model_card import ModelDescription
@@ -92,7 +92,10 @@ def saved_settings(folder: str | Path, device: str = "auto") -> Settings:
         device=device, threads=None, gradient_folder=None
     )  # of this machine
     values.setdefault("encoder", {}).setdefault("words", "given")  # as before there was a choice
-    return validated(Settings, values)
+    try:
+        return validated(Settings, values)
+    except SettingsError as problem:
+        raise ModelError(f"{folder / 'recipe.yaml'}: {problem}") from problem
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - JSON or YAML
@@ -129,6 +132,8 @@ def _parts(folder: Path) -> list[Path]:
 
 def check_writable(folder: Path) -> None:
     """Refuse a folder that cannot be written to, before hours of training."""
+    if folder.is_file():
+        raise ModelError(f"{folder}: expected a folder to write to, found a file")
     probe = folder / f".probe.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -203,5 +203,5 @@ def _study_text(name: str) -> str:
         return Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         raise SettingsError(
-            f"{name}: expected a YAML file or a study of {', '.join(study_names())}"
+            f"{name}: expected a YAML file or a study of active, {', '.join(study_names())}"
         ) from None

@@ -250,7 +250,9 @@ def results_in_file(path: Path) -> list[Result]:
     """The results in a file with a line of JSON for each, such as ``results.jsonl``."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeError) as problem:
+    except OSError as problem:
+        raise DataError(f"{path}: cannot be read: {problem.strerror}") from None
+    except UnicodeError as problem:
         raise DataError(f"{path}: cannot be read: {problem}") from None
     if not lines:
         raise DataError(f"{path}: expected results of a study, found an empty file")

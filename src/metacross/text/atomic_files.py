@@ -15,7 +15,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     When the block raises, the temporary file is removed and ``path`` is left as it was. The block
     must create the file; the folder must exist. Errors of the file system are raised as
     ``OSError``, so that the caller can report them in its own words. To survive a power failure,
-    call ``os.fsync`` on the file inside the block.
+    call ``os.fsync`` on the file inside the block. If ``path`` is a link, the file that it leads to
+    is replaced. A device or a pipe, such as ``/dev/stdout``, is written directly.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "notes.txt"
@@ -27,6 +28,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     'complete'
     """
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol, TypeAlias
 
@@ -71,13 +70,18 @@ def decoded(content: bytes, source: str, encoding: str) -> str:
 
 
 def checked_encoding(encoding: str) -> None:
-    """Refuse an encoding that does not exist."""
+    """Refuse an encoding that does not exist, or in which lines cannot be told apart."""
     try:
-        codecs.lookup(encoding)
+        lines_end_in_one_byte = "\n".encode(encoding) == b"\n"
     except LookupError:
         raise SettingsError(
             f"expected an encoding such as utf-8 or latin-1, found {encoding!r}"
         ) from None
+    if not lines_end_in_one_byte:
+        raise SettingsError(
+            f"expected an encoding such as utf-8 or latin-1, found {encoding!r}; convert the file: "
+            f"iconv -f {encoding} -t utf-8 FILE"
+        )
 
 
 def numbered_lines(
@@ -102,7 +106,10 @@ def _decoded(raw_line: bytes, place: str, encoding: str) -> str:
     if len(raw_line) > MAX_LINE_BYTES:
         raise DataError(f"{place}: expected text, found a line of over {MAX_LINE_BYTES:,} bytes")
     if b"\0" in raw_line:
-        raise DataError(f"{place}: expected text, found a NUL byte; is it a binary or UTF-16 file?")
+        raise DataError(
+            f"{place}: expected text, found a NUL byte; if it is UTF-16, convert it: "
+            "iconv -f utf-16 -t utf-8 FILE"
+        )
     try:
         return raw_line.decode(encoding)
     except UnicodeDecodeError as error:
