@@ -18,6 +18,7 @@ from metacross.study.statistics import (
     evaluated_modes,
     with_both_modes,
 )
+from metacross.study.system_runs import BASELINE_NAME
 from metacross.training.run_folder import relevant_settings
 
 _ANY_VALUE = ("data", "fine_tuning")  # digests identify the data; zero-shot does not fine-tune
@@ -65,7 +66,17 @@ def _differences(model: ModelDescription, result: Result) -> Iterator[str]:
     for name, corpus in corpora.items():
         if corpus and result.digests.get(name) != corpus.digest:
             yield f"its {name} is another one"
+    yield from _baseline_differences(model, result)
     yield from _recipe_differences(model, result.recipe)
+
+
+def _baseline_differences(model: ModelDescription, result: Result) -> Iterator[str]:
+    """A baseline is made for one target, by a recipe that other systems may have too."""
+    name = result.digests.get(BASELINE_NAME)
+    if name != (model.baseline.name if model.baseline else None):
+        yield "it is not a baseline" if name is None else f"it is baseline:{name}"
+    elif model.baseline is not None and result.target != model.baseline.target:
+        yield f"its target is {result.target}, this model's is {model.baseline.target}"
 
 
 def _recipe_differences(model: ModelDescription, recipe: Mapping[str, Any]) -> Iterator[str]:
