@@ -71,7 +71,7 @@ class SystemRun:
         """Name of the folder of its training run."""
         seed = self.training_settings.run.seed
         target = "" if self.baseline is None else f"_{self.corpora.targets[0].name}"
-        return f"{self.trained_as}_{'-'.join(self.labels)}{target}_seed-{seed}"
+        return f"{self.trained_as}_{self.corpora.labels_name}{target}_seed-{seed}"
 
     @property
     def title(self) -> str:
