@@ -10,13 +10,17 @@ import time
 
 import pytest
 
+import tiny
 from metacross.adaptation.loading import load
+from metacross.errors import RunError
+from metacross.model.model_mark import is_model_folder
 from metacross.study.callbacks import StudyCallback
 from metacross.study.packed_counts import unpacked_counts
 from metacross.study.plan import load_study
 from metacross.study.results import StudyFolder
 from metacross.study.run_study import plan_study, run_study
 from metacross.text.reading import read_corpus
+from metacross.text.writing import write_corpus
 
 
 def scores(folder):
@@ -209,6 +213,62 @@ def test_fractions_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_pat
     assert {*results} == {(s, fraction) for s in ("base", "ours") for fraction in (0, 0.25)}
     assert results["ours", 0.25].reported_mode == "plain"  # a fine-tuned model does not adapt
     assert results["ours", 0.25].counts != results["ours", 0].counts
+
+
+@pytest.mark.slow
+def test_other_fine_tuning_or_labeled_text_uses_the_training_runs_again(
+    small_study_file, corpora, tmp_path
+):
+    data = {"target_train": {"aa": corpora["train"]}}
+    change_study(small_study_file, fractions=[0.25], data=data)
+    changes = [
+        {"set": []},
+        {"set": ["fine_tuning.epochs=3"]},
+        {"target_train": {"aa": corpora["dev"]}},
+    ]
+
+    def result(output, change):
+        (only,) = run_study(small_study_file, output=output, **change).results
+        return only
+
+    for number, change in enumerate(changes):
+        fresh = result(tmp_path / f"fresh-{number}", change)
+        assert result(tmp_path / "out", change).counts == fresh.counts
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    tuned = sorted(path for path in run.glob("aa-25-*") if is_model_folder(path))
+    assert len(tuned) == 3
+    written = [(path / "model.safetensors").stat().st_mtime_ns for path in tuned]
+    write_corpus(tiny.corpus(9, seed=8), corpora["aa"])  # nothing is trained for another target
+    result(tmp_path / "out", {"set": []})
+    assert sorted(run.glob("aa-25-*")) == tuned
+    assert [(path / "model.safetensors").stat().st_mtime_ns for path in tuned] == written
+
+
+class StopsInFineTuning(StudyCallback):
+    """Stops the second training in its third step, as Ctrl-C; records how trainings begin."""
+
+    def __init__(self):
+        self.begun = []
+
+    def on_train_begin(self, steps_done, steps):
+        self.begun.append((steps_done, steps))
+
+    def on_step_end(self, step, result):
+        if len(self.begun) == 2 and step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_fine_tuning_that_was_stopped_goes_on_where_it_was(small_study_file, corpora, tmp_path):
+    data = {"target_train": {"aa": corpora["train"]}}
+    change_study(small_study_file, fractions=[0.25], data=data)
+    callback = StopsInFineTuning()
+    with pytest.raises(RunError, match="Stopped after step 3"):
+        run_study(small_study_file, output=tmp_path / "out", callback=callback)
+    (result,) = run_study(small_study_file, output=tmp_path / "out", callback=callback).results
+    (_, training), (_, fine_tuning), (done, again) = callback.begun
+    assert (training, done, again) == (4, 3, fine_tuning)
+    (uninterrupted,) = run_study(small_study_file, output=tmp_path / "fresh").results
+    assert result.counts == uninterrupted.counts
 
 
 @pytest.mark.slow

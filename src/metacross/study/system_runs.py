@@ -112,6 +112,13 @@ class PlannedResult:
         )
 
     @property
+    def fine_tuning_digest(self) -> str:
+        """Identifies the labeled target text and the settings that its model is fine-tuned with."""
+        settings = self.system_run.settings.fine_tuning.model_dump(mode="json")
+        values = [settings, self.digests.get(_TARGET_TRAIN), self.fraction]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
+
+    @property
     def title(self) -> str:
         """What a progress display calls it."""
         run = self.system_run
