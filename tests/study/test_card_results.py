@@ -17,6 +17,7 @@ from metacross.study.card_results import results_of_model
 from metacross.study.results import StudyFolder, results_in_file
 from metacross.text.sentence import Corpus
 
+PRESENT = {"prediction": {"decoding": "viterbi"}, "encoder": {"words": "auto"}}
 OTHER_RECIPES = {
     "base": {"run": {"method": "direct"}},
     "without-masking": {"masking": {"ratio": 0.0}},
@@ -50,8 +51,7 @@ def file(tmp_path):
     path = folder / "results.jsonl"
     lines = []
     for result in results_in_file(path):
-        others = {"prediction": {"decoding": "viterbi"}, **OTHER_RECIPES.get(result.system, {})}
-        recipe = {**result.recipe, **others}
+        recipe = {**result.recipe, **PRESENT, **OTHER_RECIPES.get(result.system, {})}
         lines.append(result.model_copy(update={"recipe": recipe}).model_dump_json())
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -110,6 +110,16 @@ def test_results_of_another_recipe_are_refused_with_the_difference(file, overrid
     with pytest.raises(DataError, match=difference) as refusal:
         results_of_model(described(overrides), [file])
     assert str(file) in str(refusal.value)
+
+
+def test_results_that_do_not_say_how_words_are_read_are_of_words_as_given(file):
+    lines = file.read_text()
+    assert '"encoder":{"words":"auto"}' in lines
+    file.write_text(lines.replace('"encoder":{"words":"auto"}', '"encoder":{}'))
+    with pytest.raises(DataError, match=r"its encoder\.words is 'given', this model's is 'auto'"):
+        results_of_model(described(), [file])
+    results = results_of_model(described(["encoder.words=given"]), [file])
+    assert [result.target for result in results] == ["es", "zh"]
 
 
 def test_results_of_another_source_corpus_are_refused(file):
