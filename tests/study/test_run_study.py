@@ -317,6 +317,38 @@ def test_the_saved_study_has_the_same_results(small_study_file, tmp_path):
     assert plan.missing == ()
 
 
+def test_the_learning_curve_of_another_target_is_not_that_of_the_target(
+    small_study_file, corpora, tmp_path
+):
+    output = tmp_path / "out"
+    (before,) = run_study(small_study_file, output=output).results
+    assert [step for step, _ in before.training.target_validations["aa"]] == [2, 4]
+    first = (tmp_path / "aa.conll").read_bytes()
+    write_corpus(tiny.corpus(16, seed=77), corpora["aa"])
+    (after,) = run_study(small_study_file, output=output).results
+    assert after.training.target_validations == {"aa": ()}
+    (tmp_path / "aa.conll").write_bytes(first)
+    shutil.rmtree(output / "results")
+    (output / "results.jsonl").unlink()
+    (again,) = run_study(small_study_file, output=output).results
+    assert again.training.target_validations == before.training.target_validations
+
+
+def test_learning_curves_of_earlier_versions_are_read(small_study_file, tmp_path):
+    output = tmp_path / "out"
+    (before,) = run_study(small_study_file, output=output).results
+    (file,) = output.glob("runs/*/training/targets.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines() if line]
+    file.write_text(
+        "".join(f'\n{{"step": {v["step"]}, "f1": {json.dumps(v["f1"])}}}' for v in lines)
+    )
+    shutil.rmtree(output / "results")
+    (output / "results.jsonl").unlink()
+    (after,) = run_study(small_study_file, output=output).results
+    assert after.training.target_validations == before.training.target_validations
+    assert after.training.target_validations["aa"]
+
+
 def test_a_cut_off_line_of_a_learning_curve_does_not_stop_a_study(small_study_file, tmp_path):
     output = tmp_path / "out"
     (before,) = run_study(small_study_file, output=output).results
