@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from metacross.adaptation.loading import load
 from metacross.adaptation.ner_model import NerModel
@@ -131,8 +132,10 @@ def _base_model(
             include={"gradient_cache_mb", "gradient_folder", "gradient_folder_mb"}
         )
         changes = parse_overrides(change for change in active.study.set if "=" in change)
-        changes = {group: values for group, values in changes.items() if group in AFTER_TRAINING}
-        return load(active.models[seed], device=settings.run.device, run=caches, **changes)
+        overrides: dict[str, Any] = {
+            group: values for group, values in changes.items() if group in AFTER_TRAINING
+        }
+        return load(active.models[seed], device=settings.run.device, run=caches, **overrides)
     run_folder = folder.runs / f"{corpora.labels_name}_seed-{seed}"
     trained_model(corpora, settings, run_folder)
     return loaded_model(run_folder, settings)
