@@ -53,7 +53,8 @@ _NEW_BASELINES = {
     "tsl-ours-translated": "ours-translated-tsl",
     "tsl-ours-crf": "ours-crf-tsl",
 }
-_OF_EARLIER_VERSIONS = {"prediction": {"decoding": "argmax"}}  # which did not record it
+_OF_EARLIER_VERSIONS = {"prediction": {"decoding": "argmax"}, "encoder": {"words": "given"}}
+"""How it was before there was a choice; lines of that time do not say it."""
 
 
 def migrated_line(line: str) -> str:
@@ -65,7 +66,7 @@ def migrated_line(line: str) -> str:
         values["fraction"] = _fraction(values["fraction"])
         name = values["recipe"]["encoder"]["name"]
         digests["encoder"] = _new_encoder_digest(name, digests["encoder"])
-    settings = Settings.model_validate({**_OF_EARLIER_VERSIONS, **values["recipe"]})
+    settings = _settings(values["recipe"])
     if BASELINE_NAME in digests:
         values["training"]["folder"] = _training_folder(values)
         old_name = digests[BASELINE_NAME]
@@ -93,6 +94,14 @@ def migrated_recipe(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
             if new_key is not None:
                 new_values[new_key] = value
     return migrated
+
+
+def _settings(recipe: Mapping[str, Mapping[str, Any]]) -> Settings:
+    """The settings of a recipe, which may be of an earlier version."""
+    earlier = {
+        group: {**values, **recipe.get(group, {})} for group, values in _OF_EARLIER_VERSIONS.items()
+    }
+    return Settings.model_validate({**recipe, **earlier})
 
 
 def _training_folder(values: Mapping[str, Any]) -> str:

@@ -118,6 +118,7 @@ def test_check_with_a_model_prints_json(run, write, trained_folder):
         "files",
         "overlaps",
         "findings",
+        "errors",
     }
 
 

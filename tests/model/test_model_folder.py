@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 import metacross
 import tiny
+from metacross.adaptation.word_model import CombinedModel
 from metacross.errors import MetacrossError, ModelError
 from metacross.text.tags import tags_from_spans
 
@@ -90,6 +91,42 @@ def test_an_outside_sentence_encoder_is_saved_with_the_model(encoders, tmp_path)
     again = metacross.load(tmp_path / "m", device="cpu")
     sentences = tiny.corpus(5, seed=6).sentences
     assert again.neighbors(sentences) == model.neighbors(sentences)
+
+
+def test_a_model_saved_over_one_that_adapts_does_not_keep_its_sentences(folder):
+    tuned = metacross.load(folder, device="cpu").fine_tune(tiny.corpus(10, seed=5))
+    assert tuned.parts.datastore is None
+    tuned.save(folder)
+    again = metacross.load(folder, device="cpu")
+    assert again.parts.datastore is None
+    left = {"source.jsonl", "source_vectors.safetensors", "pretrained.safetensors"}
+    assert not left & {path.name for path in folder.iterdir()}
+
+
+def test_a_model_saved_over_another_does_not_keep_its_sentence_encoder(folder):
+    (folder / "sentence_encoder").mkdir()
+    (folder / "sentence_encoder" / "config.json").write_text("{}")
+    (folder / "my-notes").mkdir()
+    model = metacross.load(folder, device="cpu")
+    model.save(folder)
+    assert not (folder / "sentence_encoder").exists()
+    assert (folder / "my-notes").exists()
+    assert metacross.load(folder, device="cpu").parts.datastore is not None
+
+
+def test_a_model_saved_over_several_in_one_does_not_keep_them(trained_folder, tmp_path):
+    model = metacross.load(trained_folder, device="cpu")
+    CombinedModel([model, model, model], model.settings).save(tmp_path)
+    CombinedModel([model, model], model.settings).save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"0", "1"}
+    model.save(tmp_path)
+    assert not any(path.is_dir() for path in tmp_path.iterdir())
+
+
+def test_saving_a_model_keeps_numbered_folders_that_are_not_its_parts(folder, trained_folder):
+    shutil.copytree(trained_folder, folder / "1")
+    metacross.load(folder, device="cpu").save(folder)
+    assert (folder / "1" / "metacross.json").exists()
 
 
 def change_json(path, **changes):

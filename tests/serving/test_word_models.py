@@ -11,14 +11,20 @@ from huggingface_hub import HfApi
 import metacross
 import tiny
 from live_server import running
-from metacross.adaptation.word_model import CombinedModel
+from metacross.adaptation.word_model import CombinedModel, WordModel
+from metacross.baseline_settings import CrfSettings
 from metacross.baselines.train_baseline import train_baseline
 from metacross.errors import ModelError
+from metacross.model.linear_crf import train_linear_crf
 from metacross.model.model_digest import model_digest
+from metacross.model.word_features import WordFeatures
 from metacross.serving.card import write_card
 from metacross.serving.options import ServerOptions
 from metacross.serving.push import push
 from metacross.serving.served_model import ServedModel
+from metacross.text.gazetteer import Gazetteer
+from metacross.text.tags import TagSet
+from metacross.text.word_clusters import read_clusters
 
 TEXTS = [" ".join(sentence.words) for sentence in tiny.corpus(10, seed=5)]
 
@@ -82,6 +88,22 @@ def test_a_crf_is_pushed_with_all_that_it_needs(crf_folder, tmp_path, monkeypatc
     assert sorted(shared) == ["baseline", "cites", "made_of", "resources", "target"]
     expected = metacross.load(crf_folder).predict(TEXTS)
     assert metacross.load(staged).predict(TEXTS) == expected
+
+
+def test_a_crf_with_clusters_and_a_gazetteer_is_pushed_and_loaded_whole(hub, write, tmp_path):
+    corpus = tiny.corpus(30)
+    words = sorted({word for sentence in corpus for word in sentence.words})
+    rows = [f"{number % 4}\t{word}\n" for number, word in enumerate(words)]
+    clusters = read_clusters(write("clusters.tsv", "".join(rows)))
+    gazetteer = Gazetteer.of([("Ana", "PER"), ("Oslo", "LOC")])
+    features = WordFeatures(words=False, clusters=(clusters,), gazetteer=gazetteer)
+    tag_set = TagSet(tuple(corpus.entities_by_label))
+    tagger = train_linear_crf([corpus], tag_set, features, CrfSettings(iterations=5))
+    WordModel(tagger, metacross.load_settings("mini")).save(tmp_path / "crf")
+    pushed = push(tmp_path / "crf", "ana/crf", license_id="mit")
+    assert {"clusters-0.tsv", "gazetteer.tsv"} <= pushed.files.keys()
+    expected = metacross.load(tmp_path / "crf").predict(TEXTS)
+    assert metacross.load(pushed.location).predict(TEXTS) == expected
 
 
 def test_models_in_one_are_not_pushed(crf_folder, tmp_path):

@@ -209,6 +209,58 @@ def test_a_target_without_a_pool_is_refused_before_anything_is_trained(run, tmp_
     assert not (tmp_path / "study").exists()
 
 
+def test_a_pool_smaller_than_every_size_is_refused_before_anything_is_trained(active, tmp_path):
+    small = dataclasses.replace(active, sizes=(26, 30), models={})
+    with pytest.raises(SettingsError) as refusal:
+        run_active_study(small, ActiveFolder(tmp_path / "study"))
+    assert str(refusal.value) == (
+        "--sizes: expected numbers up to 25, because there are no more sentences of aa to choose "
+        "from, found 26, 30"
+    )
+    assert not (tmp_path / "study").exists()
+
+
+def only_scored(active, folder, *changes):
+    """The results of a study that scores the given model of one seed and learns nothing."""
+    study = active.study.model_copy(update={"seeds": [1], "set": [*active.study.set, *changes]})
+    return run_active_study(dataclasses.replace(active, study=study, ways=()), folder)
+
+
+def test_a_given_model_takes_the_settings_after_training_that_are_set(active, tmp_path):
+    folder = ActiveFolder(tmp_path / "study")
+    (before,) = only_scored(active, folder)
+    for change in ("adaptation.learning_rate=0.5", "fine_tuning.epochs=2"):
+        (after,) = only_scored(active, folder, change)
+        assert after.key != before.key
+    (result,) = only_scored(active, folder, "prediction.decoding=argmax", "adaptation.steps=3")
+    model = metacross.load(
+        active.models[1],
+        device="cpu",
+        prediction={"decoding": "argmax"},
+        adaptation={"steps": 3},
+    )
+    gold = metacross.read_corpus(active.study.data.targets["aa"], language="aa")
+    assert model.evaluate(gold).adapted.overall.f1 == pytest.approx(result.f1)
+
+
+def test_a_given_model_keeps_its_own_settings_where_only_the_recipe_differs(active, tmp_path):
+    folder = ActiveFolder(tmp_path / "study")
+    (before,) = only_scored(active, folder)
+    study = active.study.model_copy(update={"recipe": "mini"})
+    (after,) = only_scored(dataclasses.replace(active, study=study), folder)
+    assert after.key == before.key
+
+
+def test_a_setting_of_training_is_refused_where_all_models_are_given(run, trained_folder, tmp_path):
+    outcome = run(
+        "experiment", "active", "--seeds", "1", "--model", f"1={trained_folder}",
+        "--set", "meta.steps=9", "--output", tmp_path / "study",
+    )  # fmt: skip
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert "--set meta.steps: expected a setting of adaptation, prediction, fine_tuning" in line
+
+
 def test_a_pool_of_copies_is_filled_up_at_random(active, tmp_path):
     copies = tmp_path / "copies.conll"
     write_corpus([tiny.corpus(1, seed=3)[0]] * 4, copies)

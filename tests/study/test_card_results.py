@@ -1,6 +1,7 @@
 """The results of a model's recipe, read out of the files of studies."""
 
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from made_up_study import digest_of, made_up_study
 from metacross.errors import DataError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.metrics.significance import compare
+from metacross.model.baseline_record import BaselineFacts
 from metacross.model.model_card import ModelDescription
 from metacross.model.training_facts import CorpusFacts, facts_of_training
 from metacross.settings import load_settings
@@ -15,6 +17,7 @@ from metacross.study.card_results import results_of_model
 from metacross.study.results import StudyFolder, results_in_file
 from metacross.text.sentence import Corpus
 
+PRESENT = {"prediction": {"decoding": "viterbi"}, "encoder": {"words": "auto"}}
 OTHER_RECIPES = {
     "base": {"run": {"method": "direct"}},
     "without-masking": {"masking": {"ratio": 0.0}},
@@ -48,8 +51,7 @@ def file(tmp_path):
     path = folder / "results.jsonl"
     lines = []
     for result in results_in_file(path):
-        others = {"prediction": {"decoding": "viterbi"}, **OTHER_RECIPES.get(result.system, {})}
-        recipe = {**result.recipe, **others}
+        recipe = {**result.recipe, **PRESENT, **OTHER_RECIPES.get(result.system, {})}
         lines.append(result.model_copy(update={"recipe": recipe}).model_dump_json())
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -110,9 +112,64 @@ def test_results_of_another_recipe_are_refused_with_the_difference(file, overrid
     assert str(file) in str(refusal.value)
 
 
+def test_results_that_do_not_say_how_words_are_read_are_of_words_as_given(file):
+    lines = file.read_text()
+    assert '"encoder":{"words":"auto"}' in lines
+    file.write_text(lines.replace('"encoder":{"words":"auto"}', '"encoder":{}'))
+    with pytest.raises(DataError, match=r"its encoder\.words is 'given', this model's is 'auto'"):
+        results_of_model(described(), [file])
+    results = results_of_model(described(["encoder.words=given"]), [file])
+    assert [result.target for result in results] == ["es", "zh"]
+
+
 def test_results_of_another_source_corpus_are_refused(file):
     with pytest.raises(DataError, match="its source corpus is another one"):
         results_of_model(described(source=corpus_facts("other")), [file])
+
+
+def with_baseline_results(file):
+    """The same file, in which ``without-masking`` is ``baseline:ours-crf`` with the recipe of ours;
+    its results come first.
+    """
+    first, rest = [], []
+    for result in results_in_file(file):
+        if result.system != "without-masking":
+            rest.append(result)
+            continue
+        recipe = {key: value for key, value in result.recipe.items() if key != "masking"}
+        digests = {**result.digests, "baseline": "ours-crf"}
+        first.append(result.model_copy(update={"recipe": recipe, "digests": digests}))
+    file.write_text("".join(f"{result.model_dump_json()}\n" for result in [*first, *rest]))
+
+
+def test_results_of_a_baseline_with_the_same_recipe_are_not_the_models(file):
+    expected = results_of_model(described(), [file])
+    with_baseline_results(file)
+    assert results_of_model(described(), [file]) == expected
+
+
+def test_a_file_with_results_of_a_baseline_only_is_refused(file):
+    with_baseline_results(file)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if '"baseline":' in line))
+    with pytest.raises(DataError, match="it is baseline:ours-crf"):
+        results_of_model(described(), [file])
+
+
+def test_the_results_of_a_baseline_are_those_of_its_name_and_target(file):
+    with_baseline_results(file)
+    baseline = BaselineFacts("ours-crf", "es", "an encoder and a CRF", "-", ("lexicon",))
+    (result,) = results_of_model(replace(described(), baseline=baseline), [file])
+    f1s = [
+        one.score("plain").f1
+        for one in results_in_file(file)
+        if "baseline" in one.digests and (one.target, one.fraction) == ("es", 0.0)
+    ]
+    assert result.target == "es"
+    assert result.plain.mean == pytest.approx(statistics.mean(f1s))
+    other = replace(baseline, name="ours-tsl")
+    with pytest.raises(DataError, match="it is baseline:ours-crf"):
+        results_of_model(replace(described(), baseline=other), [file])
 
 
 def test_a_model_that_does_not_say_its_data_has_no_results(file):

@@ -10,13 +10,17 @@ import time
 
 import pytest
 
+import tiny
 from metacross.adaptation.loading import load
+from metacross.errors import RunError
+from metacross.model.model_mark import is_model_folder
 from metacross.study.callbacks import StudyCallback
 from metacross.study.packed_counts import unpacked_counts
 from metacross.study.plan import load_study
 from metacross.study.results import StudyFolder
 from metacross.study.run_study import plan_study, run_study
 from metacross.text.reading import read_corpus
+from metacross.text.writing import write_corpus
 
 
 def scores(folder):
@@ -212,6 +216,62 @@ def test_fractions_of_target_text_are_fine_tuned_on(study_file, corpora, tmp_pat
 
 
 @pytest.mark.slow
+def test_other_fine_tuning_or_labeled_text_uses_the_training_runs_again(
+    small_study_file, corpora, tmp_path
+):
+    data = {"target_train": {"aa": corpora["train"]}}
+    change_study(small_study_file, fractions=[0.25], data=data)
+    changes = [
+        {"set": []},
+        {"set": ["fine_tuning.epochs=3"]},
+        {"target_train": {"aa": corpora["dev"]}},
+    ]
+
+    def result(output, change):
+        (only,) = run_study(small_study_file, output=output, **change).results
+        return only
+
+    for number, change in enumerate(changes):
+        fresh = result(tmp_path / f"fresh-{number}", change)
+        assert result(tmp_path / "out", change).counts == fresh.counts
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    tuned = sorted(path for path in run.glob("aa-25-*") if is_model_folder(path))
+    assert len(tuned) == 3
+    written = [(path / "model.safetensors").stat().st_mtime_ns for path in tuned]
+    write_corpus(tiny.corpus(9, seed=8), corpora["aa"])  # nothing is trained for another target
+    result(tmp_path / "out", {"set": []})
+    assert sorted(run.glob("aa-25-*")) == tuned
+    assert [(path / "model.safetensors").stat().st_mtime_ns for path in tuned] == written
+
+
+class StopsInFineTuning(StudyCallback):
+    """Stops the second training in its third step, as Ctrl-C; records how trainings begin."""
+
+    def __init__(self):
+        self.begun = []
+
+    def on_train_begin(self, steps_done, steps):
+        self.begun.append((steps_done, steps))
+
+    def on_step_end(self, step, result):
+        if len(self.begun) == 2 and step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_fine_tuning_that_was_stopped_goes_on_where_it_was(small_study_file, corpora, tmp_path):
+    data = {"target_train": {"aa": corpora["train"]}}
+    change_study(small_study_file, fractions=[0.25], data=data)
+    callback = StopsInFineTuning()
+    with pytest.raises(RunError, match="Stopped after step 3"):
+        run_study(small_study_file, output=tmp_path / "out", callback=callback)
+    (result,) = run_study(small_study_file, output=tmp_path / "out", callback=callback).results
+    (_, training), (_, fine_tuning), (done, again) = callback.begun
+    assert (training, done, again) == (4, 3, fine_tuning)
+    (uninterrupted,) = run_study(small_study_file, output=tmp_path / "fresh").results
+    assert result.counts == uninterrupted.counts
+
+
+@pytest.mark.slow
 def test_of_two_results_for_the_same_place_the_later_plan_counts(small_study_file, tmp_path):
     output = tmp_path / "out"
     (earlier,) = run_study(small_study_file, output=output).results
@@ -255,6 +315,38 @@ def test_the_saved_study_has_the_same_results(small_study_file, tmp_path):
     plan = plan_study(saved, output=output)
     assert [planned.key for planned in plan.results] == [result.key for result in study.results]
     assert plan.missing == ()
+
+
+def test_the_learning_curve_of_another_target_is_not_that_of_the_target(
+    small_study_file, corpora, tmp_path
+):
+    output = tmp_path / "out"
+    (before,) = run_study(small_study_file, output=output).results
+    assert [step for step, _ in before.training.target_validations["aa"]] == [2, 4]
+    first = (tmp_path / "aa.conll").read_bytes()
+    write_corpus(tiny.corpus(16, seed=77), corpora["aa"])
+    (after,) = run_study(small_study_file, output=output).results
+    assert after.training.target_validations == {"aa": ()}
+    (tmp_path / "aa.conll").write_bytes(first)
+    shutil.rmtree(output / "results")
+    (output / "results.jsonl").unlink()
+    (again,) = run_study(small_study_file, output=output).results
+    assert again.training.target_validations == before.training.target_validations
+
+
+def test_learning_curves_of_earlier_versions_are_read(small_study_file, tmp_path):
+    output = tmp_path / "out"
+    (before,) = run_study(small_study_file, output=output).results
+    (file,) = output.glob("runs/*/training/targets.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines() if line]
+    file.write_text(
+        "".join(f'\n{{"step": {v["step"]}, "f1": {json.dumps(v["f1"])}}}' for v in lines)
+    )
+    shutil.rmtree(output / "results")
+    (output / "results.jsonl").unlink()
+    (after,) = run_study(small_study_file, output=output).results
+    assert after.training.target_validations == before.training.target_validations
+    assert after.training.target_validations["aa"]
 
 
 def test_a_cut_off_line_of_a_learning_curve_does_not_stop_a_study(small_study_file, tmp_path):

@@ -5,7 +5,9 @@ import pytest
 import tiny
 from metacross.errors import DataError, SettingsError
 from metacross.study.plan import load_study
+from metacross.study.study_corpora import StudyCorpora
 from metacross.study.system_runs import plan_system_runs
+from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.writing import write_corpus
 
 
@@ -35,6 +37,41 @@ def test_a_target_without_a_label_gets_a_model_that_does_not_know_it(study_file)
     assert len(runs) == 8
     for run in runs:
         assert labels_of(run) == [run.labels] * 3
+
+
+def corpora_with(*labels):
+    spans = tuple(Span(position, position + 1, label) for position, label in enumerate(labels))
+    corpus = Corpus((Sentence(("word",) * len(labels), spans),))
+    return StudyCorpora(corpus, corpus, ())
+
+
+def test_labels_are_a_name_as_they_are_where_a_folder_can_have_it():
+    assert corpora_with("LOC", "MISC", "ORG", "PER").labels_name == "LOC-MISC-ORG-PER"
+    assert corpora_with("B.1", "WORK_OF_ART", "Straße").labels_name == "B.1-Straße-WORK_OF_ART"
+
+
+def test_labels_that_no_folder_can_be_called_get_a_name_of_their_own():
+    names = [
+        corpora_with("LOC", "Medication/Vaccine").labels_name,
+        corpora_with("LOC", "Medication:Vaccine").labels_name,
+        corpora_with("LOC", "Medication_Vaccine").labels_name,
+    ]
+    assert len({*names}) == 3
+    assert not any({*name} & {*"/:"} for name in names)
+
+
+@pytest.mark.parametrize("letter", ["a", "字"])
+def test_very_many_labels_have_a_short_name_of_their_own(letter):
+    labels = [f"{letter * 5}{number}" for number in range(60)]
+    names = [corpora_with(*labels).labels_name, corpora_with(*labels[:-1]).labels_name]
+    assert names[0] != names[1]
+    assert all(len(name.encode()) <= 120 for name in names)
+
+
+def test_a_training_run_is_a_folder_whatever_its_labels(study_file):
+    for run in planned(study_file, "data.map={PER: Person/Group}"):
+        assert "/" not in run.folder
+        assert run.folder.endswith(f"_seed-{run.seed}")
 
 
 def test_one_model_for_all_targets_knows_the_labels_of_the_source(study_file):

@@ -27,6 +27,18 @@ def test_an_old_line_becomes_a_line_that_reads():
     assert result.digests["encoder"] == encoder_digest("mini")
 
 
+def test_an_old_line_is_of_words_as_they_are_in_the_file():
+    migrated = json.loads(migrated_line(OLD))
+    assert "words" not in migrated["recipe"]["encoder"]
+    keys = {}
+    for words in ("given", "auto"):
+        encoder = {**migrated["recipe"]["encoder"], "words": words}
+        says_it = {**migrated, "recipe": {**migrated["recipe"], "encoder": encoder}}
+        keys[words] = json.loads(migrated_line(json.dumps(says_it)))["key"]
+    assert keys["given"] != keys["auto"]
+    assert migrated["key"] == keys["given"]
+
+
 def test_a_migrated_line_does_not_change_again():
     line = migrated_line(OLD)
     assert migrated_line(line) == line

@@ -68,14 +68,31 @@ def _active_study(
         data={key: value for key, value in data.items() if value},
         settings=changes,
     )
+    folders = {_numbers("--model", seed)[0]: Path(folder) for seed, folder in models.items()}
+    if folders.keys() >= {*study.seeds}:
+        _refuse_training_settings(changes)
     return ActiveStudy(
         quick_study(study) if quick else study,
         sizes=SIZES if sizes is None else _numbers("--sizes", sizes),
         ways=tuple(SelectBy) if ways is None else tuple(map(_way, ways.split(","))),
         learnings=LEARNINGS if learn_by is None else tuple(learn_by.split(",")),
         pool_sentences=pool or POOL_SENTENCES,
-        models={_numbers("--model", seed)[0]: Path(folder) for seed, folder in models.items()},
+        models=folders,
     )
+
+
+def _refuse_training_settings(changes: Sequence[str]) -> None:
+    """Refuse settings that nothing uses where no model is trained."""
+    from metacross.training.run_folder import AFTER_TRAINING
+
+    used = (*AFTER_TRAINING, "data", "run")
+    for change in changes:
+        name = change.partition("=")[0]
+        if name.partition(".")[0] not in used:
+            raise SettingsError(
+                f"--set {name}: expected a setting of {', '.join(used)}, because all models are "
+                "given with --model and none is trained"
+            )
 
 
 def _way(name: str) -> Any:  # noqa: ANN401 - SelectBy, which needs torch to import

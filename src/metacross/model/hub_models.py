@@ -37,7 +37,7 @@ _NETWORK_FILES = (
     "merges.txt",
     "*.model",
 )
-_WORD_TAGGER_FILES = ("crf.*", "bilstm_crf.*")
+_WORD_TAGGER_FILES = ("crf.*", "bilstm_crf.*", "clusters-*.tsv", "gazetteer.tsv")
 PLAIN_FILES = (*_NETWORK_FILES, *_WORD_TAGGER_FILES, "recipe.yaml", RECORD, MARK)
 """The files of a model that does not adapt, as patterns; the card comes with them."""
 DATASTORE_FILES = (*SOURCE_FILES, *(f"sentence_encoder/{name}" for name in _NETWORK_FILES))

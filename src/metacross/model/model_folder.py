@@ -11,10 +11,24 @@ from safetensors import SafetensorError
 
 from metacross.errors import ModelError
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
-from metacross.model.datastore import SOURCE, Datastore, read_datastore, write_datastore
+from metacross.model.datastore import (
+    SENTENCE_ENCODER,
+    SOURCE,
+    SOURCE_FILES,
+    Datastore,
+    read_datastore,
+    write_datastore,
+)
 from metacross.model.encoder import load_tagger_network, save_network
 from metacross.model.model_card import CARD, ModelDescription, card_text
-from metacross.model.model_mark import MARK, mark_text, read_mark, saved_settings
+from metacross.model.model_mark import (
+    MARK,
+    is_model_folder,
+    mark_text,
+    part_folders,
+    read_mark,
+    saved_settings,
+)
 from metacross.model.remembered import REMEMBERED
 from metacross.model.tagger import Tagger
 from metacross.model.tokenizer import check_vocabulary, load_tokenizer
@@ -61,16 +75,18 @@ def save_model(parts: ModelParts, folder: str | Path) -> None:
 
 def install_model(folder: Path, write: Callable[[Path], None], mark: str) -> None:
     """Have ``write`` write the files of a model to a temporary folder, move them into place, and
-    write the mark last.
+    write the mark last. Sentences and parts of a model that was there before are removed.
     """
     unfinished = folder / ".unfinished"
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         write(unfinished)
+        old_paths = _paths_of_one_model(folder)
         (folder / MARK).unlink(missing_ok=True)
-        if not (unfinished / REMEMBERED).exists():
-            (folder / REMEMBERED).unlink(missing_ok=True)  # another model's
+        for path in old_paths:
+            if not (unfinished / path.name).exists():
+                _remove(path)
         for file in sorted(unfinished.iterdir()):
             if file.is_dir():
                 shutil.rmtree(folder / file.name, ignore_errors=True)
@@ -82,6 +98,25 @@ def install_model(folder: Path, write: Callable[[Path], None], mark: str) -> Non
         raise ModelError(f"{folder}: the model cannot be written: {problem}") from problem
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _paths_of_one_model(folder: Path) -> list[Path]:
+    """Files and folders that another model must not find in its folder: sentences to adapt to, and
+    the models that a model is made of.
+    """
+    names = (*SOURCE_FILES, REMEMBERED, SENTENCE_ENCODER)
+    try:
+        parts = part_folders(folder) if is_model_folder(folder) else []
+    except ModelError:  # its mark cannot be read
+        parts = []
+    return [*(folder / name for name in names), *parts]
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write_parts(parts: ModelParts, folder: Path) -> None:

@@ -118,11 +118,13 @@ def model_files(folder: str | Path) -> list[Path]:
     paths = [*folder.iterdir(), *(folder / SENTENCE_ENCODER).glob("*")]
     files = {path.relative_to(folder) for path in paths if path.is_file()}
     visible = sorted(file for file in files if not file.name.startswith("."))
-    of_parts = [Path(part.name, file) for part in _parts(folder) for file in model_files(part)]
+    of_parts = [
+        Path(part.name, file) for part in part_folders(folder) for file in model_files(part)
+    ]
     return sorted([*of_parts, *visible], key=lambda file: file == Path(MARK))
 
 
-def _parts(folder: Path) -> list[Path]:
+def part_folders(folder: Path) -> list[Path]:
     """The folders of the models that a model is made of: 0, 1 ..."""
     if tagger_kind(folder) is None:
         return []

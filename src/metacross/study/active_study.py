@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from metacross.adaptation.loading import load
 from metacross.adaptation.ner_model import NerModel
@@ -18,12 +19,13 @@ from metacross.adaptation.selection import SelectBy, select
 from metacross.errors import SettingsError
 from metacross.metrics.scoring import counts_by_sentence
 from metacross.model.encoder import weights_digest
+from metacross.settings import parse_overrides
 from metacross.study.active_results import NOTHING, ActiveFolder, ActiveResult
 from metacross.study.models import trained_model
 from metacross.study.plan import Study
 from metacross.study.study_corpora import StudyCorpora, Target, read_study_corpora
 from metacross.text.sentence import Corpus
-from metacross.training.run_folder import corpus_digest
+from metacross.training.run_folder import AFTER_TRAINING, corpus_digest
 from metacross.training.sampling import random_subset
 from metacross.training.train import loaded_model
 
@@ -80,7 +82,7 @@ def run_active_study(
     """
     settings = active.study.settings(_SYSTEM, active.study.seeds[0])
     groups = read_study_corpora(active.study, settings.data)
-    _check_pools(active.study, [target for corpora in groups for target in corpora.targets])
+    _check_pools(active, [target for corpora in groups for target in corpora.targets])
     done = {result.key: result for result in folder.results()}
     results: list[ActiveResult] = []
     for seed in active.study.seeds:
@@ -97,28 +99,45 @@ def run_active_study(
     return results
 
 
-def _check_pools(study: Study, targets: Sequence[Target]) -> None:
-    """Refuse targets without sentences to choose from, before a model is trained."""
+def _check_pools(active: ActiveStudy, targets: Sequence[Target]) -> None:
+    """Refuse targets without enough sentences to choose from, before a model is trained."""
     missing = [target.name for target in targets if target.train is None]
     if missing:
-        data = "--source, --dev, --target and " if study.data.source is None else ""
+        data = "--source, --dev, --target and " if active.study.data.source is None else ""
         raise SettingsError(
             f"data.target_train: expected labeled sentences of {', '.join(missing)} to choose "
             f"from; give {data}--train {missing[0]}=FILE"
         )
+    for target in targets:
+        n_sentences = min(len(target.train or ()), active.pool_sentences)
+        if n_sentences < active.sizes[0]:
+            raise SettingsError(
+                f"--sizes: expected numbers up to {n_sentences:,}, because there are no more "
+                f"sentences of {target.name} to choose from, found {_listed(active.sizes)}"
+            )
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sizes)
 
 
 def _base_model(
     active: ActiveStudy, corpora: StudyCorpora, seed: int, folder: ActiveFolder
 ) -> NerModel:
-    """The model that learns: given, or trained as the study says."""
+    """The model that learns: given, or trained as the study says. Of the study's settings a given
+    model takes those that are set one by one, not the recipe's: it was trained with its own.
+    """
     settings = active.study.settings(_SYSTEM, seed)
     if seed in active.models:
         caches = settings.run.model_dump(
             include={"gradient_cache_mb", "gradient_folder", "gradient_folder_mb"}
         )
-        return load(active.models[seed], device=settings.run.device, run=caches)
-    run_folder = folder.runs / f"{'-'.join(corpora.labels)}_seed-{seed}"
+        changes = parse_overrides(change for change in active.study.set if "=" in change)
+        overrides: dict[str, Any] = {
+            group: values for group, values in changes.items() if group in AFTER_TRAINING
+        }
+        return load(active.models[seed], device=settings.run.device, run=caches, **overrides)
+    run_folder = folder.runs / f"{corpora.labels_name}_seed-{seed}"
     trained_model(corpora, settings, run_folder)
     return loaded_model(run_folder, settings)
 

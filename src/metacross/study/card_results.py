@@ -8,7 +8,7 @@ from typing import Any
 
 from metacross.errors import DataError
 from metacross.model.model_card import LanguageResult, MeanScore, ModelDescription
-from metacross.settings import Settings
+from metacross.settings import Settings, settings_with
 from metacross.study.predictions import StoredPredictions, compare_modes
 from metacross.study.results import Mode, Result, StudyFolder, results_in_file
 from metacross.study.statistics import (
@@ -18,9 +18,12 @@ from metacross.study.statistics import (
     evaluated_modes,
     with_both_modes,
 )
+from metacross.study.system_runs import BASELINE_NAME
 from metacross.training.run_folder import relevant_settings
 
 _ANY_VALUE = ("data", "fine_tuning")  # digests identify the data; zero-shot does not fine-tune
+_BEFORE_SETTINGS = {"encoder": {"words": "given"}, "prediction": {"decoding": "argmax"}}
+"""How it was before there was a choice, for results of earlier versions, which do not say it."""
 
 
 def results_of_model(model: ModelDescription, files: Sequence[Path]) -> list[LanguageResult]:
@@ -65,7 +68,17 @@ def _differences(model: ModelDescription, result: Result) -> Iterator[str]:
     for name, corpus in corpora.items():
         if corpus and result.digests.get(name) != corpus.digest:
             yield f"its {name} is another one"
+    yield from _baseline_differences(model, result)
     yield from _recipe_differences(model, result.recipe)
+
+
+def _baseline_differences(model: ModelDescription, result: Result) -> Iterator[str]:
+    """A baseline is made for one target, by a recipe that other systems may have too."""
+    name = result.digests.get(BASELINE_NAME)
+    if name != (model.baseline.name if model.baseline else None):
+        yield "it is not a baseline" if name is None else f"it is baseline:{name}"
+    elif model.baseline is not None and result.target != model.baseline.target:
+        yield f"its target is {result.target}, this model's is {model.baseline.target}"
 
 
 def _recipe_differences(model: ModelDescription, recipe: Mapping[str, Any]) -> Iterator[str]:
@@ -73,17 +86,17 @@ def _recipe_differences(model: ModelDescription, recipe: Mapping[str, Any]) -> I
     is_folder = model.facts is not None and model.facts.encoder_origin == "folder"
     if model.facts and model.facts.encoder != (Path(encoder).name if is_folder else encoder):
         yield f"its encoder is {encoder}"
-    defaults = relevant_settings(Settings())  # a result of an earlier version may lack a setting
+    before = settings_with(Settings(), _BEFORE_SETTINGS)
+    defaults = relevant_settings(before)  # a result of an earlier version may lack a setting
     for group, values in relevant_settings(model.settings).items():
         for key, value in values.items() if group not in _ANY_VALUE else ():
             other = recipe.get(group, {}).get(key, defaults[group][key])
             if (group, key) != ("run", "seed") and other != value:
                 yield f"its {group}.{key} is {other!r}, this model's is {value!r}"
-    # Results of earlier versions, which do not say it, are of argmax.
-    before = recipe.get("prediction", {}).get("decoding", "argmax")
-    if before != model.settings.prediction.decoding:
+    decoding = recipe.get("prediction", {}).get("decoding", before.prediction.decoding)
+    if decoding != model.settings.prediction.decoding:
         now = model.settings.prediction.decoding
-        yield f"its prediction.decoding is {before!r}, this model's is {now!r}"
+        yield f"its prediction.decoding is {decoding!r}, this model's is {now!r}"
 
 
 def _no_results(model: ModelDescription, file: Path, results: Sequence[Result]) -> str:

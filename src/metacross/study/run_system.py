@@ -108,7 +108,9 @@ def _trained_alone(
     planned: PlannedResult, run_folder: Path, callback: StudyCallback
 ) -> tuple[NerModel, TrainingSummary]:
     """The model of a system that learns labeled target text, and how it was trained."""
-    run, output = planned.system_run, _output(planned, run_folder, by_seed=True)
+    run = planned.system_run
+    # The seeds of a system may share the run folder.
+    output = run_folder / f"{_output_name(planned)}-seed-{run.seed}"
     train, n_sentences = _target_text(planned)
     was_trained = is_model_folder(output)
     with peak_memory() as peak:
@@ -126,7 +128,7 @@ def _trained_alone(
 
 
 def _fine_tuned(planned: PlannedResult, run_folder: Path, callback: StudyCallback) -> NerModel:
-    output = _output(planned, run_folder, by_seed=False)
+    output = run_folder / f"{_output_name(planned)}-{planned.fine_tuning_digest}"
     train, n_sentences = _target_text(planned)
     settings = planned.system_run.settings
     return fine_tuned_model(
@@ -142,14 +144,11 @@ def _target_text(planned: PlannedResult) -> tuple[Corpus, int]:
     return train, max(1, round(planned.fraction * len(train)))
 
 
-def _output(planned: PlannedResult, run_folder: Path, *, by_seed: bool) -> Path:
-    """The folder of a model that learned a fraction. ``by_seed``: the seeds of a system may share
-    the run folder.
-    """
+def _output_name(planned: PlannedResult) -> str:
+    """How the name of the folder of a model that learned a fraction begins."""
     run = planned.system_run
     prefix = "" if run.system == run.trained_as else f"{run.system}-"
-    suffix = f"-seed-{run.seed}" if by_seed else ""
-    return run_folder / f"{prefix}{planned.target.name}-{100 * planned.fraction:g}{suffix}"
+    return f"{prefix}{planned.target.name}-{100 * planned.fraction:g}"
 
 
 def _predictions(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +16,8 @@ from metacross.text.language_codes import is_language
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.source_corpora import read_sources
+
+_LONGEST_NAME = 120  # of the labels, in bytes; file systems allow 255 for the whole name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,19 @@ class StudyCorpora:
     def labels(self) -> tuple[str, ...]:
         """The labels that the model learns."""
         return tuple(self.source.entities_by_label)
+
+    @property
+    def labels_name(self) -> str:
+        """The labels as a part of a folder's name. Where they are too long for it, or have
+        characters that do not belong there, a digest tells them from others.
+        """
+        name = "-".join(self.labels)
+        safe = re.sub(r"[^\w.-]", "_", name)
+        if safe == name and len(name.encode()) <= _LONGEST_NAME:
+            return name
+        digest = hashlib.sha256(json.dumps(self.labels).encode()).hexdigest()[:8]
+        shortened = safe.encode()[: _LONGEST_NAME - 9].decode(errors="ignore")
+        return f"{shortened}-{digest}"
 
 
 def read_study_corpora(study: Study, settings: DataSettings) -> list[StudyCorpora]:

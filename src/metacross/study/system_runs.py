@@ -71,7 +71,7 @@ class SystemRun:
         """Name of the folder of its training run."""
         seed = self.training_settings.run.seed
         target = "" if self.baseline is None else f"_{self.corpora.targets[0].name}"
-        return f"{self.trained_as}_{'-'.join(self.labels)}{target}_seed-{seed}"
+        return f"{self.trained_as}_{self.corpora.labels_name}{target}_seed-{seed}"
 
     @property
     def title(self) -> str:
@@ -114,6 +114,13 @@ class PlannedResult:
         return result_key(
             run.system, run.settings, run.labels, run.seed, self.digests, self.fraction
         )
+
+    @property
+    def fine_tuning_digest(self) -> str:
+        """Identifies the labeled target text and the settings that its model is fine-tuned with."""
+        settings = self.system_run.settings.fine_tuning.model_dump(mode="json")
+        values = [settings, self.digests.get(_TARGET_TRAIN), self.fraction]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
 
     @property
     def title(self) -> str:
