@@ -272,8 +272,8 @@ def broken(encoders, tmp_path: Path, **changes: object) -> Path:
     [
         ({"config__json": None}, "expected config.json in the folder, found none"),
         ({"model__safetensors": None}, "expected model.safetensors in the folder, found none"),
-        ({"model__safetensors": lambda raw: raw[: len(raw) // 2]}, "cannot be opened"),
-        ({"model__safetensors": lambda raw: b"junk"}, "cannot be opened"),
+        ({"model__safetensors": lambda raw: raw[: len(raw) // 2]}, "the weights cannot be read"),
+        ({"model__safetensors": lambda raw: b"junk"}, "the weights cannot be read"),
         ({"config__json": "{"}, "cannot be opened"),
         ({"config__json": '{"model_type": "martian"}'}, "cannot be opened"),
         (
