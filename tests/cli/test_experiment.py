@@ -96,7 +96,7 @@ def test_a_list_of_recipes_is_written_with_commas(study_file, tmp_path, run):
     [
         (
             ("experiment", "zero-shoot"),
-            "expected a YAML file or a study of baselines, beyond, demo, k",
+            "expected a YAML file or a study of active, baselines, beyond, demo",
         ),
         (("experiment", "zero-shot", "--target", "es"), "--target: expected LANG=FILE"),
         (("experiment", "zero-shot", "--seeds", "a,b"), "--seeds: expected numbers"),

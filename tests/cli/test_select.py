@@ -52,7 +52,7 @@ def test_labeled_sentences_are_left_out_and_a_short_pool_is_noted(run, trained_f
     assert outcome.code == 0
     n_chosen = len(outcome.out.splitlines())
     assert 0 < n_chosen < 50
-    assert f"chose {n_chosen} sentences" in outcome.err
+    assert f"chose all {n_chosen} sentences; there are no more" in outcome.err
 
 
 def test_an_unknown_way_gives_one_line(run, trained_folder, files):

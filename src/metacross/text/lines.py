@@ -11,8 +11,8 @@ NumberedLine: TypeAlias = tuple[int, str]
 
 MAX_LINE_BYTES = 4_000_000  # a longer line means that the file is not a corpus
 OTHER_ENCODING = (
-    "if the file has another encoding, name it where there is --encoding, or convert it to UTF-8: "
-    "iconv -f latin1 -t utf-8 FILE"
+    "if the file has another encoding, name it (--encoding latin-1, where a command has it) or "
+    "convert it to UTF-8: iconv -f latin1 -t utf-8 FILE"
 )
 """What to do about a file that is not in the expected encoding."""
 

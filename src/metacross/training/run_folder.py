@@ -195,8 +195,9 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
 def _compared_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings in which a training must agree with one that is in its folder."""
     compared = _relevant_groups(settings, unused=(*BASELINE_GROUPS, *AFTER_TRAINING))
-    if compared["run"]["blocks"] is None:  # any number will do
-        del compared["run"]["blocks"]
+    run = compared["run"]
+    if run.get("blocks") is None:  # any number will do
+        run.pop("blocks", None)
     return compared
 
 
