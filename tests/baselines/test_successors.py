@@ -17,8 +17,9 @@ from metacross.baseline_settings import ConsistencySettings
 from metacross.baselines.label_consistency import consistency_weights, word_weights
 from metacross.baselines.pseudo_labels import PseudoLabels
 from metacross.baselines.resources import ResourceFiles, Resources
+from metacross.baselines.selection_systems import one_hot
 from metacross.baselines.source_similarity import source_weights
-from metacross.baselines.successors import averaged, one_hot
+from metacross.baselines.successors import averaged
 from metacross.baselines.train_baseline import train_baseline
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError

@@ -1,5 +1,7 @@
 """Taggers without an encoder learn, label like their training library, and save."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pycrfsuite
 import pytest
@@ -15,7 +17,7 @@ from metacross.model.crf import best_paths
 from metacross.model.linear_crf import train_linear_crf
 from metacross.model.word_features import WordFeatures
 from metacross.model.word_tagger import padded, tag_sentences
-from metacross.settings import Settings
+from metacross.settings import Settings, load_settings
 from metacross.text.gazetteer import Gazetteer
 from metacross.text.sentence import Corpus, Sentence, Span
 from metacross.text.tags import TagSet, tags_from_spans
@@ -145,6 +147,20 @@ def test_the_mean_of_two_models_is_the_mean_of_their_probabilities(crf):
         np.testing.assert_allclose(
             both.probabilities, sum(each.probabilities for each in alone) / 2, atol=1e-6
         )
+
+
+@pytest.mark.parametrize(("decoding", "score"), [("viterbi", 0.35), ("argmax", 0.45)])
+def test_a_combined_model_decodes_as_it_is_told(decoding, score):
+    """An entity cannot begin with I-PER, which argmax takes all the same."""
+    rows = np.array([[0.2, 0.35, 0.45], [0.9, 0.05, 0.05]], np.float32)  # O, B-PER, I-PER
+    part = SimpleNamespace(
+        labels=("PER",), predict_stream=lambda _: iter([SimpleNamespace(probabilities=rows)])
+    )
+    settings = load_settings("paper", [f"prediction.decoding={decoding}"])
+    model = CombinedModel([part, part], settings, rule="mean")
+    (prediction,) = model.predict_stream([Sentence(("Ana", "ran"))])
+    assert prediction.spans == (Span(0, 1, "PER"),)
+    assert prediction.scores == pytest.approx((score,))
 
 
 def test_a_combined_model_of_an_unknown_rule_is_refused(crf, tmp_path):

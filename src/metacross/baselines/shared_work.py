@@ -32,9 +32,8 @@ class SharedWork:
     """What several baselines need; the first of them makes it, the others find it here.
 
     It is in ``folder``; the training runs of a study are beside that folder. ``seconds`` is how
-    long each thing took to make, by name, for whichever baseline and in how many sessions;
-    ``seconds_here`` is how long the present baseline made, loaded or waited for it in this session,
-    which is no time of its own.
+    long each thing took to make, by name, in all sessions; ``seconds_here`` is how long the present
+    baseline made, loaded or waited for it in this session, which is no time of its own.
     """
 
     folder: Path

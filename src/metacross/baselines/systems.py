@@ -16,6 +16,7 @@ from metacross.baselines.clustering import (
     mapped,
     unit_length,
 )
+from metacross.baselines.selection_systems import SELECTION_SYSTEMS
 from metacross.baselines.successors import SUCCESSORS
 from metacross.baselines.two_language_systems import TWO_LANGUAGE_SYSTEMS
 from metacross.baselines.workshop import Workshop, merged
@@ -289,7 +290,8 @@ _SYSTEMS = (
     ),
 )
 BASELINES: dict[str, Baseline] = {
-    baseline.name: baseline for baseline in (*_SYSTEMS, *SUCCESSORS, *TWO_LANGUAGE_SYSTEMS)
+    baseline.name: baseline
+    for baseline in (*_SYSTEMS, *SUCCESSORS, *SELECTION_SYSTEMS, *TWO_LANGUAGE_SYSTEMS)
 }
 """All systems by name."""
 
