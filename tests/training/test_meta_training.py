@@ -233,8 +233,10 @@ def test_peak_memory_does_not_grow_with_the_number_of_tasks(tmp_path):
 
 
 FAMILIES = [*tiny.FAMILIES, "mini"]
-# float32 rounds differently from processor to processor; a wrong term is off by far more
-LARGE_GRADIENTS = ["modernbert", "t5", "mt5", "gemma3", "embedding-gemma"]
+# float32 rounds differently from processor to processor, and a near tie of the max loss then has
+# another gradient: families are compared in float64, as far as they compute in it
+IN_FLOAT32 = ("gemma3", "embedding-gemma")
+PARTLY_IN_FLOAT32 = ("eurobert", "llama", "mt5", "qwen3", "t5")
 STEPS = {
     "normalized": (),
     "sgd": ("meta.inner_optimizer=sgd",),
@@ -246,11 +248,20 @@ STEPS = {
 }
 
 
-def both_learners(folder, overrides=(), *, corpus=None):
+def largest_error(family):
+    """Of an element of the gradient, relative to the largest one; a wrong term is off by more."""
+    if family in IN_FLOAT32:
+        return 5e-5
+    return 1e-5 if family in PARTLY_IN_FLOAT32 else 1e-12
+
+
+def both_learners(encoders, family, overrides=(), *, corpus=None):
     """The meta-gradients of tasks side by side, and of the textbook loop."""
     values = ["meta.inner_optimizer=normalized", "optimizer.epsilon=1e-3", *overrides]
     recipe = load_settings("paper", values)
+    folder = "mini" if family == "mini" else encoders[family]
     tagger = tagger_on(folder, "encoder.frozen_layers=1")
+    tagger.network.to(torch.float32 if family in IN_FLOAT32 else torch.float64)
     assert can_learn_side_by_side(tagger, recipe)
     tagger.network.eval()
     examples = tagger.examples(corpus or tiny.corpus(15, seed=5))
@@ -267,7 +278,7 @@ def both_learners(folder, overrides=(), *, corpus=None):
     return meta_gradients
 
 
-def assert_equal(ours, textbook, limit=1e-6):
+def assert_equal(ours, textbook, limit):
     assert ours.loss == pytest.approx(textbook.loss, abs=1e-5, rel=1e-5)
     for gradient, expected in zip(ours.gradients, textbook.gradients, strict=True):
         assert (gradient - expected).abs().max() <= limit * max(1, expected.abs().max())
@@ -278,8 +289,8 @@ def assert_equal(ours, textbook, limit=1e-6):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "albert"])
 def test_tasks_side_by_side_have_the_textbook_s_meta_gradient(encoders, family):
-    ours, textbook = both_learners("mini" if family == "mini" else encoders[family])
-    assert_equal(ours, textbook, 5e-5 if family in LARGE_GRADIENTS else 1e-5)
+    ours, textbook = both_learners(encoders, family)
+    assert_equal(ours, textbook, largest_error(family))
 
 
 @pytest.mark.parametrize("overrides", STEPS.values(), ids=STEPS)
@@ -287,13 +298,13 @@ def test_tasks_side_by_side_have_the_textbook_s_meta_gradient(encoders, family):
     "family", ["bert", *(pytest.param(f, marks=pytest.mark.slow) for f in ("gemma3", "mdeberta"))]
 )
 def test_it_is_so_with_every_kind_of_step(encoders, family, overrides):
-    ours, textbook = both_learners(encoders[family], overrides)
-    assert_equal(ours, textbook, 5e-5 if family in LARGE_GRADIENTS else 1e-5)
+    ours, textbook = both_learners(encoders, family, overrides)
+    assert_equal(ours, textbook, largest_error(family))
 
 
 def test_the_inner_steps_matter(encoders):
-    one, _ = both_learners(encoders["bert"], ["meta.inner_steps=1"])
-    three, _ = both_learners(encoders["bert"], ["meta.inner_steps=3"])
+    one, _ = both_learners(encoders, "bert", ["meta.inner_steps=1"])
+    three, _ = both_learners(encoders, "bert", ["meta.inner_steps=3"])
     assert abs(one.loss - three.loss) > 1e-2
 
 
@@ -302,8 +313,8 @@ def test_sentences_of_several_windows_have_the_textbook_s_meta_gradient(encoders
         Sentence(words=s.words * n, spans=s.spans, language=s.language)
         for s, n in zip(tiny.corpus(9, seed=5), (1, 30, 1, 1, 1, 40, 25, 1, 2), strict=True)
     ]
-    ours, textbook = both_learners(encoders["bert"], corpus=sentences)
-    assert_equal(ours, textbook)
+    ours, textbook = both_learners(encoders, "bert", corpus=sentences)
+    assert_equal(ours, textbook, largest_error("bert"))
 
 
 def test_weights_come_back_when_a_task_raises(encoders):
