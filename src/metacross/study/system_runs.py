@@ -76,7 +76,8 @@ class SystemRun:
     @property
     def title(self) -> str:
         """What a progress display calls it."""
-        return f"{self.system}, {len(self.labels)} labels, seed {self.seed}"
+        target = "" if self.baseline is None else f" {self.corpora.targets[0].name},"
+        return f"{self.system},{target} {len(self.labels)} labels, seed {self.seed}"
 
     def shares_training(
         self, corpora: StudyCorpora, settings: Settings, baseline: Baseline | None = None
