@@ -199,9 +199,19 @@ def test_after_an_error_in_a_resource_the_same_folder_can_be_used(files, encoder
     trained("mayhew", files, encoders, output=tmp_path / "model")
 
 
+def test_a_mistake_in_a_resource_is_found_before_anything_is_trained(files, encoders, tmp_path):
+    """The projection of ``ni`` begins with a CRF on the source, which needs no parallel text."""
+    bad = tmp_path / "parallel.tsv"
+    bad.write_text("one column\n")
+    for name in ("ni", "ni-projection"):
+        with pytest.raises(DataError, match=r"parallel\.tsv:1"):
+            trained(name, {**files, "parallel": str(bad)}, encoders, output=tmp_path / "model")
+        assert not (tmp_path / "model").exists()
+
+
 def test_a_folder_of_another_baseline_is_refused(files, encoders, tmp_path):
     trained("crf", files, encoders, output=tmp_path)
-    with pytest.raises(RunError, match="holds a baseline with another baseline"):
+    with pytest.raises(RunError, match="holds the baseline crf; choose"):
         trained("mayhew", files, encoders, output=tmp_path)
     fewer = {"lexicon": files["lexicon"]}
     with pytest.raises(RunError, match="another raw_text"):
@@ -418,7 +428,9 @@ def test_another_decoding_or_adaptation_is_another_baseline(files, encoders, tmp
     trained("crf", files, encoders, output=tmp_path)
     settings = load_settings("paper", [*SMALL, f"encoder.name={encoders['bert']}"])
     for change in ({"prediction": {"decoding": "argmax"}}, {"adaptation": {"steps": 3}}):
-        with pytest.raises(RunError, match=r"holds a baseline with another (prediction|adapt)"):
+        with pytest.raises(
+            RunError, match=r"holds the baseline crf with another (prediction|adapt)"
+        ):
             train_baseline(
                 "crf", SOURCE, dev=DEV, target="es", resources=files, output=tmp_path,
                 recipe=settings_with(settings, change),

@@ -52,7 +52,7 @@ def test_a_baseline_is_trained_scored_and_used_like_any_model(run, files, resour
     assert again.code == 0, again.err
     other = train_crf(run, files, folder, "crf")
     assert other.code == 1
-    assert "holds a baseline with another baseline" in other.err
+    assert "holds the baseline mayhew; choose another folder" in other.err
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from metacross.baselines.systems import find_baseline
 from metacross.study.results import Result, results_in_file
 from metacross.study.statistics import MeanF1, ResultsBySeed, ResultsGrid, mean_f1
 
@@ -36,6 +37,7 @@ _SYSTEMS = (  # as on the page: system, what it is, resources
     ("ours-translated", "ours on source and translated text", _TRANSLATION),
     ("ours-translated-tsl", "student of it", _TRANSLATION),
     ("base-crf", "base and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
+    ("base-crf-student", "base, the CRF and their student together", _TRANSLATION),
     ("ours-crf", "ours and mayhew's CRF, the mean of their probabilities", _TRANSLATION),
     ("ours-crf-tsl", "student of them", _TRANSLATION),
     ("ours-crf-student", "ours, the CRF and their student together", _TRANSLATION),
@@ -56,47 +58,73 @@ _LOW_RESOURCE_SYSTEMS = (
 )
 
 
-def systems_table() -> str:
-    """F1 of all systems without labeled target text, with their resources and costs.
+_SUMMARY = (  # what there is beside the labeled source, system, what it is
+    ("nothing", "base", "direct transfer"),
+    ("nothing", "ours", "**metacross**"),
+    ("raw text", "ours-tsl", "a student of metacross, which need not adapt"),
+    (_TRANSLATION, "base-crf", "direct transfer and a CRF on translated text"),
+    (_TRANSLATION, "ours-crf", "**metacross** and this CRF"),
+    (_TRANSLATION, "base-crf-student", "direct transfer, this CRF and a student of the two"),
+    (_TRANSLATION, "ours-crf-student", "**metacross**, this CRF and a student of the two"),
+)
 
-    Languages are shown with seed 1, which all systems have; the last mean is over all seeds.
-    """
-    grid = ResultsGrid.of(_lines("mini-baselines") + _lines("mini-zero-shot"))
-    columns = ("resources", *_TARGETS, "mean", "mean, 3 seeds", "seconds", "MB")
-    rows = []
-    for system, description, resources in _SYSTEMS:
-        by_target = [grid.at(0.0, system, target) for target in _TARGETS]
-        with_seed_1 = [_with_seed_1(results) for results in by_target]
-        if any(with_seed_1):
-            rows.append(
-                [
-                    f"{system}: {description}",
-                    resources,
-                    *map(_f1, with_seed_1),
-                    _mean(with_seed_1),
-                    _mean_of_seeds(by_target),
-                    *_cost(by_target),
-                ]
-            )
-    return _table(["F1 on dev, seed 1", *columns], rows)
+
+def summary_table() -> str:
+    """The mean F1 of a few systems, by what they need."""
+    grid = _zero_shot_grid()
+    lines = [["beside labeled English", "system", "F1"], ["---"] * 3]
+    for resources, system, description in _SUMMARY:
+        f1 = _mean([grid.at(0.0, system, target) for target in _TARGETS])
+        lines.append([resources, description, f1])
+    return _table(lines)
+
+
+def systems_table() -> str:
+    """F1 of all systems without labeled target text, with their resources and costs."""
+    grid = _zero_shot_grid()
+    places = {target: (target, 0.0) for target in _TARGETS}
+    return _table_of_systems(grid, _SYSTEMS, places)
 
 
 def low_resource_table() -> str:
-    """F1 of systems with a small part of the labeled target text, seed 1."""
+    """F1 of systems with a small part of the labeled target text."""
     grid = ResultsGrid.of(_lines("mini-low-resource-baselines"))
-    places = [(target, fraction) for target in ("es", "nl") for fraction in _FRACTIONS]
-    rows = []
-    for system, description, resources in _LOW_RESOURCE_SYSTEMS:
-        cells = [_with_seed_1(grid.at(fraction, system, target)) for target, fraction in places]
+    places = {
+        f"{target}, {fraction:.0%}": (target, fraction)
+        for target in ("es", "nl")
+        for fraction in _FRACTIONS
+    }
+    return _table_of_systems(grid, _LOW_RESOURCE_SYSTEMS, places)
+
+
+def _table_of_systems(
+    grid: ResultsGrid,
+    systems: Sequence[tuple[str, str, str]],
+    places: Mapping[str, tuple[str, float]],
+) -> str:
+    """Means of all seeds, with deviations, by places; ``places`` are targets and fractions by the
+    names of their columns.
+    """
+    header = ["F1 on dev", "resources", *places, "mean", "seeds", "seconds", "MB"]
+    lines = [header, ["---"] * len(header)]
+    for system, description, resources in systems:
+        cells = [grid.at(fraction, system, target) for target, fraction in places.values()]
         if any(cells):
             row = [f"{system}: {description}", resources, *map(_f1, cells), _mean(cells)]
-            rows.append([*row, *_cost(cells)])
-    columns = [f"{target}, {fraction:.0%}" for target, fraction in places]
-    header = ["F1 on dev, seed 1", "resources", *columns, "mean", "seconds", "MB"]
-    return _table(header, rows)
+            lines.append([*row, _seeds(cells), *_cost(cells)])
+    return _table(lines)
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _zero_shot_grid() -> ResultsGrid:
+    return ResultsGrid.of(_lines("mini-baselines") + _lines("mini-zero-shot"))
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "summary": summary_table,
     "systems": systems_table,
     "low-resource": low_resource_table,
 }
@@ -113,15 +141,6 @@ def written(page: str) -> str:
     return page
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def _with_seed_1(results: ResultsBySeed) -> ResultsBySeed:
-    return {seed: results[seed] for seed in results if seed == 1}
-
-
 def _lines(name: str) -> list[Result]:
     return results_in_file(RESULTS / f"{name}.jsonl")
 
@@ -136,17 +155,19 @@ def _with_deviation(f1: MeanF1) -> str:
 
 
 def _mean(of_places: Sequence[ResultsBySeed]) -> str:
-    """The mean of the means; empty where one is missing."""
-    means = [mean_f1(results) for results in of_places]
-    known = [f1.mean for f1 in means if f1 is not None]
-    return f"{statistics.fmean(known):.1f}" if len(known) == len(means) else ""
-
-
-def _mean_of_seeds(of_places: Sequence[ResultsBySeed]) -> str:
-    """The mean over the targets, averaged over three seeds; empty where a target has fewer."""
+    """The mean over the places, averaged over the seeds that all of them have."""
     seeds = set.intersection(*(set(results) for results in of_places))
     by_seed = [statistics.fmean(r[seed].f1 for r in of_places) for seed in sorted(seeds)]
-    return _with_deviation(MeanF1.of(by_seed)) if len(by_seed) == 3 else ""
+    return _with_deviation(MeanF1.of(by_seed)) if by_seed else ""
+
+
+def _seeds(of_places: Sequence[ResultsBySeed]) -> str:
+    """How many seeds the places have; a dash for a system in which nothing is random."""
+    result = next(result for results in of_places for result in results.values())
+    baseline = result.digests.get("baseline")
+    if baseline is not None and not find_baseline(baseline).is_random and not result.fraction:
+        return "-"
+    return _range([len(results) for results in of_places])
 
 
 def _cost(of_places: Sequence[ResultsBySeed]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from metacross.text.word_vectors import WordVectors, read_vectors
 
 MAKING = ("raw_text", "lexicon", "parallel", "alignments", "vectors", "source_vectors")
 """The resources that corpora are translated with."""
+_ATTRIBUTES = {"parallel": "pairs", "alignments": "given_links"}
+"""How :class:`Resources` calls what is in the files of a resource, where the names differ."""
 
 
 class ResourceFiles(SettingsGroup):
@@ -90,6 +92,11 @@ class Resources:
     def has(self, resource: str) -> bool:
         """Whether a resource was given."""
         return resource in self.files.given()
+
+    def read(self, names: Iterable[str]) -> None:
+        """Read files now that are needed later: a mistake in one is found before training."""
+        for name in names:
+            getattr(self, _ATTRIBUTES.get(name, name))
 
     def _file(self, resource: str) -> str:
         file = self.files.given().get(resource)

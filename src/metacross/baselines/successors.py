@@ -61,8 +61,16 @@ def _ours_crf(shop: Workshop) -> NerModel:
     return model
 
 
+def _direct_crf_student(shop: Workshop) -> NerModel:
+    return _with_student(shop, _with_crf(shop, shop.direct_on_source()))
+
+
 def _ours_crf_student(shop: Workshop) -> NerModel:
-    teacher = _with_crf(shop, shop.meta_on_source())
+    return _with_student(shop, _with_crf(shop, shop.meta_on_source()))
+
+
+def _with_student(shop: Workshop, teacher: CombinedModel) -> NerModel:
+    """The models of a teacher and its student, all together."""
     student = _taught_by(shop, teacher, shop.stage("student"))
     model = CombinedModel([*teacher.models, student], shop.settings, rule="mean")
     model.save(shop.folder)
@@ -221,6 +229,16 @@ SUCCESSORS = (
         reads=(*TRANSLATION, "crf", "distillation"),
         made_of="TSL with ours-crf as teacher",
         fit=_ours_crf_tsl,
+    ),
+    Baseline(
+        name="direct-crf-student",
+        cites="Wu and Dredze 2019; Wu et al. 2020, ACL; Mayhew et al. 2017",
+        needs=(LEXICON, "raw_text"),
+        uses=("parallel", "alignments", "source_vectors", "target_train"),
+        reads=(*TRANSLATION, "crf", "distillation"),
+        made_of="the direct model, a CRF on lexicon-translated text and a student of these two on "
+        "raw text: the mean of their probabilities",
+        fit=_direct_crf_student,
     ),
     Baseline(
         name="ours-crf-student",

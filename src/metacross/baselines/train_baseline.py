@@ -137,13 +137,7 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
     check_writable(folder)
     files_before = {path.name for path in folder.iterdir()}
     record = read_record(folder) or {**ingredients, "seconds": 0.0}
-    for key, value in ingredients.items():
-        if record.get(key) != value:
-            difference = _difference(key, record.get(key), value)
-            raise RunError(
-                f"{folder}: holds a baseline with another {difference}; choose another folder, or "
-                "remove this one"
-            )
+    _check_same(record, ingredients, folder)
     if is_model_folder(folder):
         return load(folder, device=shop.settings.run.device)
     record |= {"made_of": baseline.made_of, "cites": baseline.cites}
@@ -151,6 +145,8 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
     shared = SharedWork(folder) if shop.shared is None else shop.shared
     began = time.monotonic()
     try:
+        if shop.shared is None:  # in a study, what others have made of the resources may suffice
+            shop.resources.read(baseline.used(shop.resources.files).given())
         return baseline.fit(shop)
     finally:
         own_seconds = time.monotonic() - began - sum(shared.seconds_here.values())
@@ -162,6 +158,17 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
             (folder / RECORD).unlink()
             if is_new:
                 folder.rmdir()
+
+
+def _check_same(record: Mapping[str, Any], ingredients: Mapping[str, Any], folder: Path) -> None:
+    """Refuse a folder in which another baseline was begun, or the same with other ingredients."""
+    for key, value in ingredients.items():
+        if record.get(key) != value:
+            name, difference = record.get("baseline"), _difference(key, record.get(key), value)
+            other = name if key == "baseline" else f"{name} with another {difference}"
+            raise RunError(
+                f"{folder}: holds the baseline {other}; choose another folder, or remove this one"
+            )
 
 
 def _difference(key: str, before: object, now: object) -> str:
