@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacross.baselines.systems import find_baseline
+from metacross.baselines.catalog import find_baseline
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import Settings, load_settings
 from metacross.study.plan import load_study

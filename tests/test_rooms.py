@@ -71,6 +71,13 @@ def test_what_is_imported_when_called_is_not_imported_before():
     assert "metacross.training" not in ended.stdout.split()
 
 
+def test_the_catalog_of_baselines_is_read_without_torch():
+    code = "import sys, metacross.baselines.catalog; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "metacross.baselines.catalog" in ended.stdout.split()
+    assert not {"torch", "transformers"} & {*ended.stdout.split()}
+
+
 def test_the_text_room_does_not_need_torch():
     for path in (HOUSE / "text").rglob("*.py"):
         assert not any(

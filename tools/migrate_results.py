@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metacross.baselines.systems import find_baseline
+from metacross.baselines.catalog import find_baseline
 from metacross.errors import DataError
 from metacross.model.encoder import load_encoder, weights_digest
 from metacross.model.encoder_digest import encoder_digest

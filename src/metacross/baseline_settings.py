@@ -146,3 +146,17 @@ class TwoLanguageSettings(SettingsGroup):
         gt=0,
         description="weight of parts of speech in a mini-batch, beside entities (lin-mlmt)",
     )
+
+
+BASELINE_GROUPS = (
+    "translation",
+    "projection",
+    "distillation",
+    "knn",
+    "adversary",
+    "consistency",
+    "crf",
+    "bilstm_crf",
+    "two_languages",
+)
+"""Groups of settings that only baselines use."""

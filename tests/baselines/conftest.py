@@ -2,8 +2,8 @@
 
 import pytest
 
+from metacross.baseline_settings import BASELINE_GROUPS
 from metacross.settings import Settings
-from metacross.training.run_folder import BASELINE_GROUPS
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import metacross
 import tiny
 from metacross.adaptation.sentence_adapter import SentenceAdapter
 from metacross.baselines import workshop
+from metacross.baselines.catalog import BASELINES
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -22,7 +23,7 @@ from metacross.baselines.clustering import (
 from metacross.baselines.pseudo_labels import agreed_tags, pseudo_label
 from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.shared_work import SharedWork
-from metacross.baselines.systems import BASELINES
+from metacross.baselines.systems import FITS
 from metacross.baselines.train_baseline import train_baseline, training_seconds
 from metacross.baselines.translation import Translator
 from metacross.baselines.workshop import Workshop
@@ -103,6 +104,10 @@ def test_every_other_system_trains_saves_and_loads(name, files, encoders, tmp_pa
     assert [p.spans for p in loaded.predict_stream(DEV)] == [
         p.spans for p in model.predict_stream(DEV)
     ]
+
+
+def test_every_system_of_the_catalog_can_be_trained():
+    assert FITS.keys() == BASELINES.keys()
 
 
 def test_ours_on_translated_text_adapts_to_both_languages(files, encoders):

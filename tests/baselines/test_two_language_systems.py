@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 import metacross
 import tiny
-from metacross.baselines.systems import BASELINES
+from metacross.baselines.catalog import BASELINES
 from metacross.baselines.train_baseline import train_baseline
 from metacross.errors import DataError, RunError, SettingsError
 from metacross.settings import load_settings

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import tiny
-from metacross.baselines.systems import BASELINES
+from metacross.baselines.catalog import BASELINES
 from metacross.errors import SettingsError
 from metacross.study.plan import load_study, study_names
 from metacross.study.results import StudyFolder

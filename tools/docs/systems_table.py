@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from metacross.baselines.systems import find_baseline
+from metacross.baselines.catalog import find_baseline
 from metacross.study.results import Result, results_in_file
 from metacross.study.statistics import MeanF1, ResultsBySeed, ResultsGrid, mean_f1
 

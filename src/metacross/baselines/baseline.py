@@ -1,17 +1,14 @@
-"""A system to compare with: what it needs, what it is made of, and how it is trained."""
+"""A system to compare with: what it needs, what it is made of, and what it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from metacross.adaptation.ner_model import NerModel
+from metacross.baseline_settings import BASELINE_GROUPS
 from metacross.baselines.resources import ResourceFiles, Resources, option_of
-from metacross.baselines.workshop import Workshop
 from metacross.errors import SettingsError
 from metacross.settings import Settings
-from metacross.training.run_folder import BASELINE_GROUPS
 
 TARGET_TRAIN = "target_train"
 """The labeled target text among the needs of a system."""
@@ -41,7 +38,6 @@ class Baseline:
     uses: tuple[str, ...]
     reads: tuple[str, ...]
     made_of: str
-    fit: Callable[[Workshop], NerModel]
     published: tuple[tuple[str, float], ...] = ()
     is_random: bool = True
 

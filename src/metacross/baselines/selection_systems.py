@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from metacross.adaptation.nearest_words import NearestWordsModel
 from metacross.adaptation.ner_model import NerModel
-from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.label_consistency import word_weights
 from metacross.baselines.pseudo_labels import pseudo_label
-from metacross.baselines.workshop import Workshop, merged, soft_sentences
+from metacross.baselines.workshop import Fit, Workshop, merged, soft_sentences
 from metacross.training.adversarial import least_telling
 from metacross.training.distillation import SoftSentence
 
@@ -81,36 +80,8 @@ def _knn(shop: Workshop) -> NerModel:
     return model
 
 
-SELECTION_SYSTEMS = (
-    Baseline(
-        name="advpicker",
-        cites="Chen et al. 2021",
-        needs=("raw_text",),
-        uses=(),
-        reads=("distillation", "adversary"),
-        made_of="after AdvPicker, one seed: an encoder trained against a discriminator of the "
-        "languages teaches on the raw sentences that it cannot tell",
-        fit=_advpicker,
-        published=(("es", 79.00), ("nl", 82.90), ("de", 75.01)),
-    ),
-    Baseline(
-        name="colada",
-        cites="Ma et al. 2023",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors"),
-        reads=(*TRANSLATION, "distillation", "consistency"),
-        made_of="after CoLaDa, two rounds, lexicon translation: models on translated and raw text "
-        "label for each other, words weighted by the labels of similar words",
-        fit=_colada,
-    ),
-    Baseline(
-        name="knn",
-        cites="Wang et al. 2022",
-        needs=(),
-        uses=("target_train",),
-        reads=("knn",),
-        made_of="kNN-NER: the direct model's probabilities, mixed with votes of the most similar "
-        "source words",
-        fit=_knn,
-    ),
-)
+SELECTION_FITS: dict[str, Fit] = {
+    "advpicker": _advpicker,
+    "colada": _colada,
+    "knn": _knn,
+}

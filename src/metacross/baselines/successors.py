@@ -10,10 +10,9 @@ import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel
-from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.pseudo_labels import PseudoLabels, agreed_tags
 from metacross.baselines.source_similarity import source_weights
-from metacross.baselines.workshop import Workshop, soft_sentences
+from metacross.baselines.workshop import Fit, Workshop, soft_sentences
 from metacross.errors import DataError, SettingsError
 from metacross.model.datastore import Datastore
 from metacross.text.sentence import Corpus
@@ -162,103 +161,15 @@ def averaged(teachers: Sequence[PseudoLabels], weights: Sequence[float]) -> list
     return averages
 
 
-SUCCESSORS = (
-    Baseline(
-        name="tsl",
-        cites="Wu et al. 2020, ACL",
-        needs=("raw_text",),
-        uses=(),
-        reads=("distillation",),
-        made_of="TSL: a student of the direct model's probabilities on raw target text",
-        fit=_tsl,
-        published=(("es", 76.94), ("nl", 80.89), ("de", 73.22)),
-    ),
-    Baseline(
-        name="tsl-multi",
-        cites="Wu et al. 2020, ACL",
-        needs=("raw_text",),
-        uses=(),
-        reads=("distillation",),
-        made_of="TSL with a teacher for each of several source languages, weighted by how similar "
-        "their sentence vectors are to the target's",
-        fit=_tsl_multi,
-        published=(("es", 78.00), ("nl", 81.33), ("de", 75.33)),
-    ),
-    Baseline(
-        name="ours-tsl",
-        cites="Wu et al. 2020, ACL and AAAI",
-        needs=("raw_text",),
-        uses=(),
-        reads=("distillation",),
-        made_of="TSL with our adapting model as teacher",
-        fit=_ours_tsl,
-    ),
-    Baseline(
-        name="ours-translated-tsl",
-        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors"),
-        reads=(*TRANSLATION, "distillation"),
-        made_of="TSL with ours-translated as teacher",
-        fit=_ours_translated_tsl,
-    ),
-    Baseline(
-        name="direct-crf",
-        cites="Wu and Dredze 2019; Mayhew et al. 2017",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
-        reads=(*TRANSLATION, "crf"),
-        made_of="the direct model and a CRF on lexicon-translated text: the mean of their "
-        "probabilities",
-        fit=_direct_crf,
-    ),
-    Baseline(
-        name="ours-crf",
-        cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
-        reads=(*TRANSLATION, "crf"),
-        made_of="ours and a CRF on lexicon-translated text: the mean of their probabilities",
-        fit=_ours_crf,
-    ),
-    Baseline(
-        name="ours-crf-tsl",
-        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors"),
-        reads=(*TRANSLATION, "crf", "distillation"),
-        made_of="TSL with ours-crf as teacher",
-        fit=_ours_crf_tsl,
-    ),
-    Baseline(
-        name="direct-crf-student",
-        cites="Wu and Dredze 2019; Wu et al. 2020, ACL; Mayhew et al. 2017",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors", "target_train"),
-        reads=(*TRANSLATION, "crf", "distillation"),
-        made_of="the direct model, a CRF on lexicon-translated text and a student of these two on "
-        "raw text: the mean of their probabilities",
-        fit=_direct_crf_student,
-    ),
-    Baseline(
-        name="ours-crf-student",
-        cites="Wu et al. 2020, ACL and AAAI; Mayhew et al. 2017",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors", "target_train"),
-        reads=(*TRANSLATION, "crf", "distillation"),
-        made_of="ours, a CRF on lexicon-translated text and a student of these two on raw text: "
-        "the mean of their probabilities",
-        fit=_ours_crf_student,
-    ),
-    Baseline(
-        name="unitrans",
-        cites="Wu et al. 2020, IJCAI",
-        needs=(LEXICON, "raw_text"),
-        uses=("parallel", "alignments", "source_vectors"),
-        reads=(*TRANSLATION, "distillation"),
-        made_of="after UniTrans, lexicon translation: a student of three encoders, soft labels of "
-        "one, hard labels where all agree",
-        fit=_unitrans,
-        published=(("es", 79.31), ("nl", 82.90), ("de", 74.82)),
-    ),
-)
+SUCCESSOR_FITS: dict[str, Fit] = {
+    "tsl": _tsl,
+    "tsl-multi": _tsl_multi,
+    "ours-tsl": _ours_tsl,
+    "ours-translated-tsl": _ours_translated_tsl,
+    "direct-crf": _direct_crf,
+    "ours-crf": _ours_crf,
+    "ours-crf-tsl": _ours_crf_tsl,
+    "direct-crf-student": _direct_crf_student,
+    "ours-crf-student": _ours_crf_student,
+    "unitrans": _unitrans,
+}

@@ -1,4 +1,4 @@
-"""The systems of the paper's tables, each made of a few parts, and all systems by name."""
+"""How the systems of the paper's tables are trained, each of a few parts; all systems by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.adaptation.word_model import CombinedModel, WordModel
-from metacross.baselines.baseline import LEXICON, TRANSLATION, Baseline
 from metacross.baselines.clustering import (
     centered,
     encoder_vectors,
@@ -16,11 +15,10 @@ from metacross.baselines.clustering import (
     mapped,
     unit_length,
 )
-from metacross.baselines.selection_systems import SELECTION_SYSTEMS
-from metacross.baselines.successors import SUCCESSORS
-from metacross.baselines.two_language_systems import TWO_LANGUAGE_SYSTEMS
-from metacross.baselines.workshop import Workshop, merged
-from metacross.errors import SettingsError
+from metacross.baselines.selection_systems import SELECTION_FITS
+from metacross.baselines.successors import SUCCESSOR_FITS
+from metacross.baselines.two_language_systems import TWO_LANGUAGE_FITS
+from metacross.baselines.workshop import Fit, Workshop, merged
 from metacross.model.bilstm_crf import BilstmCrf
 from metacross.model.word_features import WordFeatures
 from metacross.text.sentence import Sentence
@@ -164,140 +162,19 @@ def _xie(shop: Workshop) -> NerModel:
     return shop.bilstm_crf(shop.translated, shop.translated_dev, vectors, shop.folder)
 
 
-_SYSTEMS = (
-    Baseline(
-        name="crf",
-        cites="-",
-        needs=(),
-        uses=("target_train",),
-        reads=("crf",),
-        made_of="linear CRF on the source: shapes and affixes, no words",
-        fit=_crf,
-        is_random=False,
-    ),
-    Baseline(
-        name="tackstrom",
-        cites="Täckström et al. 2012",
-        needs=("clusters or raw_text",),
-        uses=("target_train",),
-        reads=("crf",),
-        made_of="after Täckström 2012: CRF with cross-lingual clusters, given or k-means of the "
-        "encoder's word vectors",
-        fit=_tackstrom,
-        published=(("es", 59.30), ("nl", 58.40), ("de", 40.40)),
-    ),
-    Baseline(
-        name="tsai",
-        cites="Tsai et al. 2016",
-        needs=("gazetteer",),
-        uses=("target_train",),
-        reads=("crf",),
-        made_of="after Tsai 2016: CRF with gazetteer types instead of a wikifier",
-        fit=_tsai,
-        published=(("es", 60.55), ("nl", 61.56), ("de", 48.12)),
-        is_random=False,
-    ),
-    Baseline(
-        name="ni-projection",
-        cites="Ni et al. 2017",
-        needs=("parallel",),
-        uses=("alignments", "lexicon", "target_train"),
-        reads=("projection", "crf"),
-        made_of="after Ni 2017: labels projected through parallel text, quality filter, CRF",
-        fit=_ni_projection,
-        is_random=False,
-    ),
-    Baseline(
-        name="ni",
-        cites="Ni et al. 2017",
-        needs=("parallel",),
-        uses=("alignments", "lexicon", "vectors", "source_vectors", "target_train"),
-        reads=("projection", "crf", "bilstm_crf"),
-        made_of="after Ni 2017: projection, co-decoded with a tagger on shared representations "
-        "(vectors mapped by a lexicon if given, else the encoder: no map was learned)",
-        fit=_ni,
-        published=(("es", 65.10), ("nl", 65.40), ("de", 58.50)),
-    ),
-    Baseline(
-        name="mayhew",
-        cites="Mayhew et al. 2017",
-        needs=("lexicon",),
-        uses=("raw_text", "parallel", "alignments", "target_train"),
-        reads=(*TRANSLATION, "crf"),
-        made_of="after Mayhew 2017: lexicon translation, CRF",
-        fit=_mayhew,
-        published=(("es", 65.95), ("nl", 66.50), ("de", 59.11)),
-        is_random=False,
-    ),
-    Baseline(
-        name="xie",
-        cites="Xie et al. 2018",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors", "target_train"),
-        reads=(*TRANSLATION, "bilstm_crf"),
-        made_of="after Xie 2018: lexicon translation, self-attentive BiLSTM-CRF on word vectors "
-        "(given, else of the encoder)",
-        fit=_xie,
-        published=(("es", 72.37), ("nl", 71.25), ("de", 57.76)),
-    ),
-    Baseline(
-        name="direct",
-        cites="Wu and Dredze 2019",
-        needs=(),
-        uses=(),
-        reads=(),
-        made_of="the encoder, trained on the source",
-        fit=_direct,
-        published=(("es", 74.96), ("nl", 77.57), ("de", 69.56)),
-    ),
-    Baseline(
-        name="ours",
-        cites="Wu et al. 2020, AAAI",
-        needs=(),
-        uses=(),
-        reads=(),
-        made_of="the encoder, meta-trained on the source; adapts unless it was fine-tuned",
-        fit=_ours,
-        published=(("es", 76.75), ("nl", 80.44), ("de", 73.16)),
-    ),
-    Baseline(
-        name="data-transfer",
-        cites="Wu et al. 2020, IJCAI",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors"),
-        reads=TRANSLATION,
-        made_of="data transfer: the encoder, trained on lexicon-translated text",
-        fit=_data_transfer,
-    ),
-    Baseline(
-        name="direct-translated",
-        cites="-",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors"),
-        reads=TRANSLATION,
-        made_of="the encoder, trained on the source and on lexicon-translated text",
-        fit=_both_corpora_direct,
-    ),
-    Baseline(
-        name="ours-translated",
-        cites="Wu et al. 2020, AAAI; Mayhew et al. 2017",
-        needs=(LEXICON,),
-        uses=("raw_text", "parallel", "alignments", "source_vectors"),
-        reads=TRANSLATION,
-        made_of="the encoder, meta-trained on source and lexicon-translated text in one datastore; "
-        "adapts unless it was fine-tuned",
-        fit=_ours_translated,
-    ),
-)
-BASELINES: dict[str, Baseline] = {
-    baseline.name: baseline
-    for baseline in (*_SYSTEMS, *SUCCESSORS, *SELECTION_SYSTEMS, *TWO_LANGUAGE_SYSTEMS)
+_FITS: dict[str, Fit] = {
+    "crf": _crf,
+    "tackstrom": _tackstrom,
+    "tsai": _tsai,
+    "ni-projection": _ni_projection,
+    "ni": _ni,
+    "mayhew": _mayhew,
+    "xie": _xie,
+    "direct": _direct,
+    "ours": _ours,
+    "data-transfer": _data_transfer,
+    "direct-translated": _both_corpora_direct,
+    "ours-translated": _ours_translated,
 }
-"""All systems by name."""
-
-
-def find_baseline(name: str) -> Baseline:
-    """A system by its name."""
-    if name not in BASELINES:
-        raise SettingsError(f"expected a baseline of {', '.join(BASELINES)}, found {name!r}")
-    return BASELINES[name]
+FITS: dict[str, Fit] = {**_FITS, **SUCCESSOR_FITS, **SELECTION_FITS, **TWO_LANGUAGE_FITS}
+"""How each system of the catalog is trained, by name."""

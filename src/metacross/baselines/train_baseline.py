@@ -13,9 +13,10 @@ from typing import Any
 from metacross.adaptation.loading import load
 from metacross.adaptation.ner_model import NerModel
 from metacross.baselines.baseline import Baseline
+from metacross.baselines.catalog import find_baseline
 from metacross.baselines.resources import ResourceFiles, Resources
 from metacross.baselines.shared_work import SharedWork
-from metacross.baselines.systems import find_baseline
+from metacross.baselines.systems import FITS
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError
 from metacross.model.baseline_record import RECORD, read_record
@@ -147,7 +148,7 @@ def _trained(baseline: Baseline, shop: Workshop, ingredients: dict[str, Any]) ->
     try:
         if shop.shared is None:  # in a study, what others have made of the resources may suffice
             shop.resources.read(baseline.used(shop.resources.files).given())
-        return baseline.fit(shop)
+        return FITS[baseline.name](shop)
     finally:
         own_seconds = time.monotonic() - began - sum(shared.seconds_here.values())
         record["seconds"] = round(record["seconds"] + own_seconds, 3)

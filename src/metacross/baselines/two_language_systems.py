@@ -10,9 +10,8 @@ from torch import Tensor
 
 from metacross.adaptation.ner_model import NerModel
 from metacross.baseline_settings import TwoLanguageSettings
-from metacross.baselines.baseline import TARGET_TRAIN, Baseline
 from metacross.baselines.clustering import encoder_vectors, unit_length
-from metacross.baselines.workshop import Workshop
+from metacross.baselines.workshop import Fit, Workshop
 from metacross.errors import DataError
 from metacross.model.bilstm_crf import BilstmCrf, BilstmCrfNetwork, Vocabulary, vector_table
 from metacross.model.devices import seeded
@@ -200,35 +199,8 @@ def _trained(
     return train_together(tagger, tasks, settings, shop.folder, shop.callbacks)
 
 
-_VECTORS = ("vectors", "source_vectors", "raw_text")
-TWO_LANGUAGE_SYSTEMS = (
-    Baseline(
-        name="yang",
-        cites="Yang et al. 2017",
-        needs=(TARGET_TRAIN,),
-        uses=_VECTORS,
-        reads=("bilstm_crf", "two_languages"),
-        made_of="after Yang 2017, shared characters: a BiLSTM-CRF for each language (BiLSTM for "
-        "GRU) on fixed word vectors (given, else of the encoder), one optimizer, last weights",
-        fit=_yang,
-    ),
-    Baseline(
-        name="lin-ml",
-        cites="Lin et al. 2018",
-        needs=(TARGET_TRAIN,),
-        uses=_VECTORS,
-        reads=("bilstm_crf", "two_languages"),
-        made_of="after Lin 2018, two languages: shared character CNN, BiLSTM and CRF, gated "
-        "outputs, on fixed word vectors (given, else of the encoder), one optimizer, last weights",
-        fit=_lin_ml,
-    ),
-    Baseline(
-        name="lin-mlmt",
-        cites="Lin et al. 2018",
-        needs=(TARGET_TRAIN, "pos", "source_pos"),
-        uses=_VECTORS,
-        reads=("bilstm_crf", "two_languages"),
-        made_of="after Lin 2018, two languages and two tasks: lin-ml with parts of speech too",
-        fit=_lin_mlmt,
-    ),
-)
+TWO_LANGUAGE_FITS: dict[str, Fit] = {
+    "yang": _yang,
+    "lin-ml": _lin_ml,
+    "lin-mlmt": _lin_mlmt,
+}

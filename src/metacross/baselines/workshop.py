@@ -309,6 +309,10 @@ class Workshop:
         )
 
 
+Fit: TypeAlias = Callable[[Workshop], NerModel]
+"""Trains a system with the parts of a workshop."""
+
+
 def soft_sentences(teacher: PseudoLabels) -> list[SoftSentence]:
     """The soft labels of one teacher."""
     return [

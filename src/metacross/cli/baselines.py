@@ -22,7 +22,7 @@ def baselines_command(as_json: JsonOption = False) -> None:
 
     Train one: metacross train baseline:NAME --target LANG.
     """
-    from metacross.baselines.systems import BASELINES
+    from metacross.baselines.catalog import BASELINES
 
     if as_json:
         output.show_json(

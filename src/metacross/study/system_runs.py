@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metacross.baselines.baseline import Baseline
+from metacross.baselines.catalog import find_baseline
 from metacross.baselines.resources import ResourceFiles
-from metacross.baselines.systems import find_baseline
 from metacross.errors import SettingsError
 from metacross.model.encoder_digest import encoder_digest
 from metacross.settings import DataSettings, Settings

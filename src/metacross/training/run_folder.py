@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from metacross.baseline_settings import BASELINE_GROUPS
 from metacross.errors import RunError
 from metacross.model.model_mark import is_model_folder
 from metacross.settings_group import SettingsGroup
@@ -41,18 +42,6 @@ _IRRELEVANT = {
 }
 _AS_BEFORE = {("run", "blocks"): None, ("retrieval", "split_languages"): False}
 """Values with which everything is as before the setting existed: earlier results stay valid."""
-BASELINE_GROUPS = (
-    "translation",
-    "projection",
-    "distillation",
-    "knn",
-    "adversary",
-    "consistency",
-    "crf",
-    "bilstm_crf",
-    "two_languages",
-)
-"""Groups of settings that only baselines use."""
 AFTER_TRAINING = ("adaptation", "prediction", "fine_tuning")  # training does not use them
 
 

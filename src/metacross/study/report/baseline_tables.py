@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metacross.baselines.baseline import Baseline
-from metacross.baselines.systems import BASELINES
+from metacross.baselines.catalog import BASELINES
 from metacross.study.plan import fraction_name
 from metacross.study.predictions import StoredPredictions, compare_systems
 from metacross.study.report.blocks import MISSING, Entry, Heading, Paragraph, Row, Section, Table
