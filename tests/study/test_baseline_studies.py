@@ -50,6 +50,21 @@ def changed(study_file, **changes):
     study_file.write_text(json.dumps(values))
 
 
+def trained_by_meta(runs):
+    """The logs of all meta-trainings, with the time of each step, and their folders."""
+    logs = {}
+    for path in runs.rglob("training/run.json"):
+        if json.loads(path.read_text())["recipe"]["run"]["method"] == "meta":
+            logs.setdefault(path.with_name("log.jsonl").read_text(), []).append(path.parent.parent)
+    return logs
+
+
+def with_one_target(study_file, systems):
+    values = json.loads(study_file.read_text())
+    values["data"]["targets"].pop("de"), values["data"]["resources"].pop("de")
+    changed(study_file, data=values["data"], systems=systems, seeds=[1])
+
+
 def test_a_baseline_is_trained_for_each_target_and_once_for_all_seeds(baseline_study):
     plan = plan_study(baseline_study)
     folders = {p.system_run.folder for p in plan.results if p.system_run.system == "mayhew"}
@@ -258,10 +273,7 @@ def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
 ):
     names = ["tsl", "ours-tsl", "ours-translated", "ours-translated-tsl", "data-transfer"]
     systems = {name: [f"baseline:{name}"] for name in [*names, "unitrans"]}
-    changed(baseline_study, systems={"base": ["direct"], "ours": [], **systems}, seeds=[1])
-    values = json.loads(baseline_study.read_text())
-    values["data"]["targets"].pop("de"), values["data"]["resources"].pop("de")
-    changed(baseline_study, data=values["data"])
+    with_one_target(baseline_study, {"base": ["direct"], "ours": [], **systems})
     together = run_study(baseline_study, output=tmp_path / "out")
     runs = tmp_path / "out" / "runs"
     assert len([path for path in (runs / "shared").iterdir() if path.is_dir()]) == 2
@@ -271,6 +283,27 @@ def test_the_models_of_ordinary_systems_teach_and_a_teacher_is_trained_once(
         changed(baseline_study, systems={name: systems[name]})
         alone = run_study(baseline_study, output=tmp_path / name)
         assert alone.results[0].counts == together.grid.at(0.0, name, "aa")[1].counts
+
+
+@pytest.mark.slow
+def test_an_ordinary_system_takes_the_model_that_a_baseline_has_trained(baseline_study, tmp_path):
+    with_one_target(baseline_study, {"ours-crf": ["baseline:ours-crf"], "ours": []})
+    together = run_study(baseline_study, output=tmp_path / "out")
+    ((log, folders),) = trained_by_meta(tmp_path / "out" / "runs").items()
+    assert log
+    assert {folder.name for folder in folders} > {"ours_LOC-PER_seed-1"}
+    changed(baseline_study, systems={"ours": []})
+    alone = run_study(baseline_study, output=tmp_path / "alone")
+    assert alone.results[0].counts == together.grid.at(0.0, "ours", "aa")[1].counts
+    assert not (tmp_path / "alone" / "runs" / "shared").exists()
+
+
+@pytest.mark.slow
+def test_processes_that_need_the_same_model_train_it_once(baseline_study, tmp_path):
+    with_one_target(baseline_study, {"ours": [], "ours-crf": ["baseline:ours-crf"]})
+    study = run_study(baseline_study, output=tmp_path / "out", jobs=2)
+    assert len(study.results) == 2
+    assert len(trained_by_meta(tmp_path / "out" / "runs")) == 1
 
 
 def test_what_a_baseline_does_after_training_belongs_to_its_training(baseline_study):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +22,7 @@ from metacross.settings import Settings
 from metacross.text.reading import read_corpus
 from metacross.text.sentence import Corpus
 from metacross.text.writing import write_atomically, write_corpus
-from metacross.training.run_folder import corpus_digest, finished_training, relevant_settings
+from metacross.training.run_folder import compared_settings, corpus_digest, finished_training
 from metacross.training.train import loaded_model
 
 _Made = TypeVar("_Made")
@@ -55,14 +56,35 @@ class SharedWork:
         """The model of a training: that of another baseline, that of an ordinary system of the
         study, or a new one. ``train`` trains it in a folder, or loads it.
         """
-        digests = {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
-        inputs = [relevant_settings(settings), settings.encoder.name, digests]
-        with self._place(settings.run.method, inputs) as place:
+        digests = _digests(corpus, dev)
+        with self._training(settings, digests) as place:
             folder = finished_training(self.folder.parent, settings, digests) or place
             model = loaded_model(folder, settings) if is_model_folder(folder) else train(folder)
             facts = model.parts.facts
             self.seconds[place.name] = (facts and facts.seconds) or 0.0
         return model
+
+    @contextmanager
+    def shared_with(
+        self, folder: Path, settings: Settings, corpus: Corpus, dev: Corpus
+    ) -> Iterator[None]:
+        """While an ordinary system of the study is trained in ``folder``, baselines that need the
+        same model wait for it. What a baseline has trained before is copied there.
+        """
+        with self._training(settings, _digests(corpus, dev)) as place:
+            if is_model_folder(place) and not folder.exists():
+                copied = place.with_suffix(".copy")
+                shutil.rmtree(copied, ignore_errors=True)  # of a process that was killed
+                shutil.copytree(place, copied)
+                copied.rename(folder)
+            yield
+
+    def _training(
+        self, settings: Settings, digests: Mapping[str, str]
+    ) -> AbstractContextManager[Path]:
+        """The folder of a training, if no ordinary system has it; other processes wait for it."""
+        inputs = [compared_settings(settings), settings.encoder.name, dict(digests)]
+        return self._place(settings.run.method, inputs)
 
     def crf(self, inputs: object, settings: Settings, make: Callable[[], NerModel]) -> NerModel:
         """A CRF that is made of ``inputs``; if it is found here, it gets ``settings``."""
@@ -89,6 +111,10 @@ class SharedWork:
         finally:
             before = self.seconds_here.get(place.name, 0.0)
             self.seconds_here[place.name] = before + time.monotonic() - began
+
+
+def _digests(corpus: Corpus, dev: Corpus) -> dict[str, str]:
+    return {"source corpus": corpus_digest(corpus), "dev corpus": corpus_digest(dev)}
 
 
 def _timed(make: Callable[[], _Made], place: Path) -> _Made:

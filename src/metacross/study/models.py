@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from metacross.adaptation.ner_model import NerModel
+from metacross.baselines.shared_work import SharedWork
 from metacross.baselines.train_baseline import train_baseline
 from metacross.model.ranks import working_alone
 from metacross.settings import Settings, settings_with
@@ -17,6 +19,16 @@ from metacross.training.train import loaded_model, train
 
 SHARED = "shared"
 """The folder of models that several baselines of a study have in common."""
+
+
+@contextmanager
+def shared_training(run: SystemRun, folder: Path, shared: Path) -> Iterator[None]:
+    """While an ordinary system is trained in ``folder``, baselines of the study that need the same
+    model wait for it; if one of them has trained it before, it is copied there.
+    """
+    settings = without_data_settings(run.training_settings)
+    with SharedWork(shared).shared_with(folder, settings, run.corpora.source, run.corpora.dev):
+        yield
 
 
 @working_alone()

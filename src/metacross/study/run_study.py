@@ -206,7 +206,12 @@ def _run_shared(
 
 
 def _work(plan: StudyPlan) -> StudyWork:
-    return StudyWork.of(plan.missing, plan.folder, curve_sentences=plan.study.curve_sentences)
+    return StudyWork.of(
+        plan.missing,
+        plan.folder,
+        curve_sentences=plan.study.curve_sentences,
+        with_baselines=any(planned.system_run.baseline for planned in plan.results),
+    )
 
 
 def _finished(plan: StudyPlan) -> StudyResults:

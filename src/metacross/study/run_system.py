@@ -7,6 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from metacross.study.callbacks import StudyCallback
 from metacross.study.models import (
     SHARED,
     fine_tuned_model,
+    shared_training,
     trained_baseline,
     trained_model,
 )
@@ -49,25 +51,31 @@ def run_system(
     callback: StudyCallback,
     *,
     curve_sentences: int,
+    with_baselines: bool,
 ) -> None:
-    """Train a system, unless it is trained already, and save the planned results."""
+    """Train a system, unless it is trained already, and save the planned results.
+
+    In a study ``with_baselines`` they share the models that they have in common with it.
+    """
     callback.on_system_begin(system_run)
     run_folder = folder.runs / system_run.folder
     target_curves = TargetCurves(
         system_run.corpora.targets, run_folder / "training" / "targets.jsonl", curve_sentences
     )
-    was_trained = is_model_folder(run_folder)
     model: NerModel | None = None
+    shared = run_folder.parent / SHARED
     if system_run.baseline is not None:
+        was_trained = is_model_folder(run_folder)
         with peak_memory() as peak:
             if not all(_learns_target_text(planned) for planned in planned_results):
-                shared = run_folder.parent / SHARED
                 model = trained_baseline(
                     system_run, run_folder, callbacks=[callback], shared=shared
                 )
         summary = _baseline_summary(run_folder, folder.runs)
     else:
-        with peak_memory() as peak:
+        sharing = shared_training(system_run, run_folder, shared)
+        with sharing if with_baselines else nullcontext(), peak_memory() as peak:
+            was_trained = is_model_folder(run_folder)
             model = trained_model(
                 system_run.corpora,
                 system_run.training_settings,

@@ -23,16 +23,23 @@ class Job:
 class StudyWork:
     """Jobs, where to save their results, and how many target sentences to score while training.
 
-    A part of the work holds the jobs that share a training run.
+    A part of the work holds the jobs that share a training run. ``with_baselines``: the study has
+    baselines, which may need the models of its other systems.
     """
 
     parts: tuple[tuple[Job, ...], ...]
     folder: StudyFolder
     curve_sentences: int
+    with_baselines: bool
 
     @classmethod
     def of(
-        cls, missing: Iterable[PlannedResult], folder: StudyFolder, *, curve_sentences: int
+        cls,
+        missing: Iterable[PlannedResult],
+        folder: StudyFolder,
+        *,
+        curve_sentences: int,
+        with_baselines: bool,
     ) -> StudyWork:
         """The work for the missing results of a study."""
         by_run: dict[int, list[PlannedResult]] = {}
@@ -42,7 +49,8 @@ class StudyWork:
         for planned_results in by_run.values():
             run = planned_results[0].system_run
             parts.setdefault(run.folder, []).append(Job(run, tuple(planned_results)))
-        return cls(tuple(tuple(jobs) for jobs in parts.values()), folder, curve_sentences)
+        jobs_of_parts = tuple(tuple(jobs) for jobs in parts.values())
+        return cls(jobs_of_parts, folder, curve_sentences, with_baselines)
 
     @property
     def n_parts(self) -> int:
@@ -58,6 +66,7 @@ class StudyWork:
                 self.folder,
                 callback,
                 curve_sentences=self.curve_sentences,
+                with_baselines=self.with_baselines,
             )
 
     def system_run(self, part: int, number: int) -> SystemRun:

@@ -134,7 +134,7 @@ class RunFolder:
     ) -> None:
         remedy = "choose another folder, or remove this one"
         defaults = type(settings)().model_dump(mode="json")  # of settings newer than the record
-        for group, values in _compared_settings(settings).items():
+        for group, values in compared_settings(settings).items():
             for key, value in values.items():
                 before = record["recipe"].get(group, {}).get(key, defaults[group][key])
                 if before != value:
@@ -181,7 +181,7 @@ def relevant_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     return relevant
 
 
-def _compared_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
+def compared_settings(settings: SettingsGroup) -> dict[str, dict[str, Any]]:
     """The settings in which a training must agree with one that is in its folder."""
     compared = _relevant_groups(settings, unused=(*BASELINE_GROUPS, *AFTER_TRAINING))
     run = compared["run"]
