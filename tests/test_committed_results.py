@@ -110,6 +110,15 @@ def test_a_difference_of_systems_is_that_of_their_lines():
     assert not list(system_differences(0.05, "mayhew", "nothing"))
 
 
+def test_a_system_without_randomness_is_compared_with_all_seeds():
+    in_spanish = [result for result in committed("mini-baselines") if result.target == "es"]
+    xie = [100 * result.f1 for result in in_spanish if result.system == "xie"]
+    (mayhew,) = (100 * result.f1 for result in in_spanish if result.system == "mayhew")
+    assert len(xie) == 3
+    printed = list(system_differences(0, "xie", "mayhew"))
+    assert f"xie - mayhew, es: {np.mean(xie) - mayhew:+.1f}, p = 0.0001" in printed
+
+
 @pytest.mark.parametrize(
     "name", ["gemma-zero-shot", "gemma-search", "gemma-analysis", "gemma-inner", "gemma-beyond"]
 )

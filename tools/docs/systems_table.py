@@ -164,10 +164,15 @@ def _mean(of_places: Sequence[ResultsBySeed]) -> str:
 def _seeds(of_places: Sequence[ResultsBySeed]) -> str:
     """How many seeds the places have; a dash for a system in which nothing is random."""
     result = next(result for results in of_places for result in results.values())
-    baseline = result.digests.get("baseline")
-    if baseline is not None and not find_baseline(baseline).is_random and not result.fraction:
+    if not is_random(result):
         return "-"
     return _range([len(results) for results in of_places])
+
+
+def is_random(result: Result) -> bool:
+    """Whether another seed may give another result: labeled target sentences are drawn too."""
+    baseline = result.digests.get("baseline")
+    return baseline is None or find_baseline(baseline).is_random or bool(result.fraction)
 
 
 def _cost(of_places: Sequence[ResultsBySeed]) -> tuple[str, str]:
