@@ -52,8 +52,11 @@ def test_a_study_is_run_and_compared(study_file, tmp_path, run):
         "ours, 2 labels, seed 1: step 4: dev F1 *",
         "ours, seed 1, aa, zero-shot: F1 * (2 of 2)",
     ]
-    changed = run("experiment", study_file, "--output", second, "--set", "without-max-loss")
+    changed = run(
+        "experiment", study_file, "--jobs", 2, "--output", second, "--set", "without-max-loss"
+    )
     assert changed.code == 0, changed.err
+    assert log_of_ours(changed.err)[:3] == log_of_ours(outcome.err)[:3]
     values = json.loads(run("compare", first, second, "--json").out)
     assert [value["system"] for value in values] == ["base", "ours"]
     assert values[0]["first"] == values[0]["second"]

@@ -87,18 +87,29 @@ def test_with_two_processes_a_study_has_the_results_of_one(study_file, tmp_path)
     study_file.write_text(json.dumps(values))
 
     class Names(StudyCallback):
-        systems, keys = [], []
+        systems, trainings, keys = [], [], []
 
-        def on_system_begin(self, system_run):
-            self.systems.append((system_run.system, system_run.labels))
+        def of_worker(self, worker):
+            return NamesOfWorker()
 
         def on_result(self, result):
             self.keys.append(result.key)
+
+    class NamesOfWorker(StudyCallback):
+        def on_system_begin(self, system_run):
+            Names.systems.append((system_run.system, system_run.labels))
+
+        def on_train_begin(self, steps_done, steps):
+            Names.trainings.append((steps_done, steps))
+
+        def on_result(self, result):
+            raise AssertionError("a result belongs to the callback of the study")
 
     alone = run_study(study_file, output=tmp_path / "alone").results
     together = run_study(study_file, output=tmp_path / "together", jobs=2, callback=Names()).results
     assert [(r.key, r.counts) for r in together] == [(r.key, r.counts) for r in alone]
     assert sorted(Names.systems) == sorted({(r.system, r.labels) for r in alone})
+    assert Names.trainings == [(0, 4)] * 4  # the trainings of two systems, with 1 and 2 labels
     assert sorted(Names.keys) == sorted(r.key for r in alone)
     trained = {folder.name.split("_")[0] for folder in (tmp_path / "together" / "runs").iterdir()}
     assert trained == {"one", "other"}  # systems that share a training run are in one process

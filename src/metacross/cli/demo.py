@@ -36,7 +36,7 @@ def demo_command(
 
     start = time.monotonic()
     jobs = min(_SYSTEMS, available_cores())  # processes do not wait for each other, threads do
-    with StudyProgress(n_processes=jobs) as progress:
+    with StudyProgress() as progress:
         results = run_study("demo", output=output, jobs=jobs, callback=progress)
     console.show(_score_table(results.grid))
     for example in _examples(results):

@@ -113,8 +113,7 @@ def experiment_command(
     if dry_run:
         _show_plan(plan_study(study, **options))
         return
-    n_processes = jobs if launch is None else launch.size
-    with StudyProgress(n_processes=n_processes) as progress:
+    with StudyProgress() as progress:
         results = run_study(study, **options, jobs=jobs, callback=progress)
     console.show_plain(f"Saved {len(results.results)} results to {results.results_file}")
     console.show_plain(f"Saved report to {results.report} (tables only: report.md)")

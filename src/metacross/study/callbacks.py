@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 class StudyCallback(Callback):
     """Base class of callbacks of a study. Every method does nothing; override the ones you need.
 
-    With one process it is a callback of every training run too. With several processes only the
-    methods of this class are called, always in the calling process.
+    It is a callback of every training run too. With several processes all methods but ``on_model``
+    are called in the calling process, for some of the steps only.
     """
+
+    def of_worker(self, worker: int) -> StudyCallback:
+        """The callback for one of several processes, counted from 0: by default this one. Results
+        are not among what it is called for.
+        """
+        return self
 
     def on_study_begin(self, n_done: int, n_total: int) -> None:
         """The study starts or resumes; ``n_done`` of ``n_total`` results exist already."""
