@@ -28,6 +28,7 @@ from metacross.baselines.train_baseline import train_baseline, training_seconds
 from metacross.baselines.translation import Translator
 from metacross.baselines.workshop import Workshop
 from metacross.errors import DataError, RunError, SettingsError
+from metacross.model.baseline_record import baseline_facts
 from metacross.model.linear_crf import train_linear_crf
 from metacross.settings import EncoderSettings, load_settings, settings_with
 from metacross.text.sentence import Corpus, Sentence, Span
@@ -280,6 +281,14 @@ def test_the_record_says_what_went_in(files, encoders, tmp_path):
     assert record["target"] == "es"
     assert set(record["resources"]) == set(files)
     assert record["settings"]["crf"]["iterations"] == 20
+
+
+def test_another_model_saved_over_a_baseline_is_not_taken_for_it(files, encoders, tmp_path):
+    folder = tmp_path / "mayhew"
+    trained("mayhew", files, encoders, output=folder)
+    assert baseline_facts(folder).name == "mayhew"
+    trained("crf", files, encoders).save(folder)
+    assert baseline_facts(folder) is None
 
 
 def test_procrustes_recovers_a_rotation():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safetensors import SafetensorError
 
 from metacross.errors import ModelError
+from metacross.model.baseline_record import RECORD
 from metacross.model.card_reading import card_of_folder, content_of_card, written_by_metacross
 from metacross.model.datastore import (
     SENTENCE_ENCODER,
@@ -101,15 +103,15 @@ def install_model(folder: Path, write: Callable[[Path], None], mark: str) -> Non
 
 
 def _paths_of_one_model(folder: Path) -> list[Path]:
-    """Files and folders that another model must not find in its folder: sentences to adapt to, and
-    the models that a model is made of.
+    """Files and folders that another model must not find in its folder: sentences to adapt to, the
+    models that a model is made of, and what is said of a finished baseline.
     """
-    names = (*SOURCE_FILES, REMEMBERED, SENTENCE_ENCODER)
-    try:
-        parts = part_folders(folder) if is_model_folder(folder) else []
-    except ModelError:  # its mark cannot be read
-        parts = []
-    return [*(folder / name for name in names), *parts]
+    paths = [folder / name for name in (*SOURCE_FILES, REMEMBERED, SENTENCE_ENCODER)]
+    if is_model_folder(folder):  # one in training has its record already
+        paths.append(folder / RECORD)
+        with suppress(ModelError):  # its mark cannot be read
+            paths += part_folders(folder)
+    return paths
 
 
 def _remove(path: Path) -> None:
