@@ -4,6 +4,9 @@ The command line prints each as one line without a traceback. The text says wher
 what was expected, what was found and, where possible, what to do.
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class MetacrossError(Exception):
     """Base class of all errors that metacross raises on purpose.
@@ -31,3 +34,13 @@ class ModelError(MetacrossError):
 
 class RunError(MetacrossError):
     """A training run cannot start, resume or save its state."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that it is close to, if any.
+
+    >>> did_you_mean("mahew", ["mayhew", "xie"])
+    '; did you mean mayhew?'
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""

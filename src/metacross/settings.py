@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -22,7 +21,7 @@ from metacross.baseline_settings import (
     TranslationSettings,
     TwoLanguageSettings,
 )
-from metacross.errors import SettingsError
+from metacross.errors import SettingsError, did_you_mean
 from metacross.settings_group import Group, SettingsGroup
 
 
@@ -377,7 +376,7 @@ def _recipe_text(name: str) -> str:
     if path.suffix not in (".yaml", ".yml") and not path.exists():
         raise SettingsError(
             f"{name}: expected a YAML file or a recipe of {', '.join(recipe_names())}"
-            f"{_suggestion(name, recipe_names())}"
+            f"{did_you_mean(name, recipe_names())}"
         )
     try:
         return path.read_text("utf-8")
@@ -426,7 +425,7 @@ def _error_message(problems: ValidationError, group: type[SettingsGroup]) -> str
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
         known = _known_names(path[:-1], group)
-        suggestion = _suggestion(path[-1], known)
+        suggestion = did_you_mean(path[-1], known)
         return f"unknown setting {name}{suggestion}; expected one of {', '.join(known)}"
     message = problem["msg"][:1].lower() + problem["msg"][1:]
     more = f" (and {problems.error_count() - 1} more)" if problems.error_count() > 1 else ""
@@ -442,8 +441,3 @@ def _known_names(path: list[str], group: type[SettingsGroup]) -> list[str]:
             break
         model = annotation
     return list(model.model_fields)
-
-
-def _suggestion(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""

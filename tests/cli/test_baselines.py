@@ -99,6 +99,7 @@ def test_entities_are_projected(run, files, resources, tmp_path):
         (["baseline:mayhew", "--target", "es"], "give --lexicon FILE"),
         (["baseline:mayhew"], "--target: expected the code of a language"),
         (["baseline:foo", "--target", "es"], "expected a baseline of crf,"),
+        (["baseline:mahew", "--target", "es"], "found 'mahew'; did you mean mayhew?"),
         (["baseline:crf,baseline:ni", "--target", "es"], "expected one baseline, found crf, ni"),
         (["mini", "--target", "es"], "expected a baseline to use them"),
         (["mini", "--target-train", "es.conll"], "expected a baseline to use them"),

@@ -109,10 +109,7 @@ def test_a_list_of_recipes_is_written_with_commas(study_file, tmp_path, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("experiment", "zero-shoot"),
-            "expected a YAML file or a study of active, baselines, beyond, demo",
-        ),
+        (("experiment", "zero-shoot"), "released-code, zero-shot; did you mean zero-shot?"),
         (("experiment", "zero-shot", "--target", "es"), "--target: expected LANG=FILE"),
         (("experiment", "zero-shot", "--seeds", "a,b"), "--seeds: expected numbers"),
         (("experiment", "zero-shot", "--set", "dirct"), "set: expected group.key=value"),

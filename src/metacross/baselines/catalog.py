@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metacross.baselines.baseline import LEXICON, TARGET_TRAIN, TRANSLATION, Baseline
-from metacross.errors import SettingsError
+from metacross.errors import SettingsError, did_you_mean
 
 _VECTORS = ("vectors", "source_vectors", "raw_text")
 _BASELINES = (
@@ -268,5 +268,8 @@ BASELINES: dict[str, Baseline] = {baseline.name: baseline for baseline in _BASEL
 def find_baseline(name: str) -> Baseline:
     """A system by its name."""
     if name not in BASELINES:
-        raise SettingsError(f"expected a baseline of {', '.join(BASELINES)}, found {name!r}")
+        raise SettingsError(
+            f"expected a baseline of {', '.join(BASELINES)}, found {name!r}"
+            f"{did_you_mean(name, BASELINES)}"
+        )
     return BASELINES[name]

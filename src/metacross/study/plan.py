@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from metacross.baselines.resources import ResourceFiles
-from metacross.errors import SettingsError
+from metacross.errors import SettingsError, did_you_mean
 from metacross.settings import (
     Settings,
     load_settings,
@@ -202,6 +202,8 @@ def _study_text(name: str) -> str:
     try:
         return Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError):
+        known = ["active", *study_names()]
         raise SettingsError(
-            f"{name}: expected a YAML file or a study of active, {', '.join(study_names())}"
+            f"{name}: expected a YAML file or a study of {', '.join(known)}"
+            f"{did_you_mean(name, known)}"
         ) from None
